@@ -1,0 +1,3 @@
+"""A focused web crawler."""
+
+__version__ = "0.1.0"

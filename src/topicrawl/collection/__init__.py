@@ -1,0 +1,1 @@
+"""One directory that holds a crawl."""

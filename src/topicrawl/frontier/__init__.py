@@ -1,0 +1,1 @@
+"""Known links, best first, host by host."""

@@ -1,0 +1,123 @@
+"""What every frontier promises; memory, SQLite and Redis answer to one conformance suite.
+
+A link is in one of four states: waiting, leased, done, dropped. `lease` hands out the best waiting links over
+all hosts that may be asked now, **exactly**: no host order, no sampling. Equal scores: first found, first out.
+A host may be asked when its delay since its last lease has passed, it is not blocked, and fewer than `parallel` of its links
+are out on lease. Any prefix of what was written is a consistent frontier: after a crash a link may be fetched again,
+never lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from topicrawl.records import Link, Place
+
+State = Literal["waiting", "leased", "done", "dropped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A link with the place a strategy gave it. `replace` sets the place of a waiting link even if it is lower."""
+
+    link: Link
+    place: Place
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How a frontier treats its hosts."""
+
+    delay: float = 1.0  # seconds between two starts on a host
+    parallel: int = 1  # leases out at once on one host; 0 is no limit (replay)
+    host_pages: int = 0  # completed links per host, 0 is no limit
+    lease_seconds: float = 300.0  # a lease that is older goes back
+    attempts: int = 3  # leases of one link that end without an answer before it is set aside
+    capacity: int = 0  # waiting links kept, the worst are dropped beyond; 0 is no limit
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A link handed out, to be completed or given back."""
+
+    link: Link
+    place: Place
+    host: str
+    token: int  # an old token is refused
+    attempts: int  # 1 the first time
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the frontier knows of one URL."""
+
+    link: Link
+    place: Place
+    state: State
+    attempts: int
+    first_score: float  # when it was first offered
+    reason: str = ""  # for done and dropped: what was given
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    waiting: int
+    leased: int
+    done: int
+    dropped: int
+    hosts: int  # known hosts
+
+
+class Frontier(Protocol):
+    """Known links, best first, host by host."""
+
+    async def add(self, offers: Sequence[Offer]) -> int:
+        """Put links in; a waiting link rises to a better score. Returns how many were new."""
+
+    async def lease(self, n: int) -> list[Lease]:
+        """The best `n` links (fewer if fewer) whose hosts may be asked now, best first."""
+
+    async def complete(
+        self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0
+    ) -> bool:
+        """Acknowledge and add the out-links in one step. False: the lease was stale, nothing was changed.
+
+        The host may be asked again when its delay since the lease has passed, and not before `wait` seconds from now.
+        """
+
+    async def give_back(self, lease: Lease, *, wait: float = 0.0, count: bool = True) -> bool:
+        """The link waits again; its host is asked in `wait` seconds at the earliest. `count=False`: not an attempt."""
+
+    async def settle(self, urls: Iterable[str], reason: str) -> None:
+        """Mark URLs as done without a lease: where a redirect ended."""
+
+    async def reopen(self, offers: Sequence[Offer]) -> None:
+        """Put done links back: what they brought was lost."""
+
+    async def places(self, urls: Sequence[str]) -> dict[str, Place]:
+        """The places of those URLs that wait."""
+
+    async def rescore(self, scores: Mapping[str, float]) -> int:
+        """New scores for links that wait. Returns how many were waiting."""
+
+    async def set_delay(self, host: str, delay: float) -> None:
+        """The host's own delay from now on (Crawl-delay), never below the rules'."""
+
+    async def block(self, host: str, until: float) -> None:
+        """Ask nothing of the host before `until` (seconds since 1970; infinity: never again)."""
+
+    async def next_ready(self) -> float | None:
+        """Seconds until some host may be asked (0: now). None: nothing waits that could ever be asked."""
+
+    async def find(self, url: str) -> Entry | None: ...
+
+    async def best(self, n: int) -> list[Entry]:
+        """The best waiting links, whether or not their hosts are ready."""
+
+    async def counts(self) -> Counts: ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,1 @@
+"""From visits to numbers: recorded webs, measures, comparisons."""
