@@ -174,5 +174,5 @@ class Visit:
 #: A fetcher is a function; politeness, robots and recording wrap functions.
 Fetch: TypeAlias = Callable[[Link], Awaitable[Response]]
 
-#: A parser is a function too.
-Parse: TypeAlias = Callable[[Response, Link], Page]
+#: A parser is a function too; a response that cannot be read has a named reason.
+Parse: TypeAlias = Callable[[Response, Link], "Page | Failure"]
