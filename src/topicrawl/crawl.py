@@ -1,0 +1,378 @@
+"""The loop: a page's way through the crawler.
+
+1. The **topic** and the strategy are ready; seeds have been offered to the frontier.
+2. The **frontier** leases the best links whose hosts may be asked now.
+3. **Fetch** asks the host, as its robots.txt and its pace allow; a failure is a named value.
+4. **Parse** reads the response into a page: text, words, links with their surroundings.
+5. **Relevance** judges how much the page is about the topic. Together: a **visit**.
+6. The **strategy** learns from the visit and gives every link of the page a place.
+7. The visit is **kept**: archived and stored, before
+8. the frontier is told that the link is **complete**, and takes in the page's links, in one step.
+
+A crash before 8 means that the page is fetched again, never that a link is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Protocol
+
+from topicrawl.errors import SpaceError
+from topicrawl.fetch.retry import TRANSIENT, backoff
+from topicrawl.frontier.contract import Frontier, Lease, Offer
+from topicrawl.frontier.limits import Limits, refusal
+from topicrawl.frontier.monotony import Monotony
+from topicrawl.records import Failure, Fetch, Link, Page, Parse, Place, Refusal, Response, Visit
+from topicrawl.relevance.model import Relevance
+from topicrawl.strategies.strategy import Strategy
+from topicrawl.urls import host
+
+
+class Stop(StrEnum):
+    """Why a crawl ended."""
+
+    PAGES = "pages reached"
+    FETCHES = "fetches reached"
+    EMPTY = "frontier empty"
+    UNREACHABLE = "only unreachable hosts left"
+    TIME = "time is up"
+    SPACE = "no disk space"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class Outlink:
+    """A link of a visited page and what became of it: a place, or a refusal."""
+
+    link: Link
+    place: Place | None
+    refusal: Refusal | None = None
+
+
+class Keep(Protocol):
+    """Where visits go before the frontier forgets them."""
+
+    def keep(self, visit: Visit, response: Response, outlinks: Sequence[Outlink]) -> None: ...
+
+    def retry(self, link: Link, response: Response, attempt: int) -> None:
+        """An attempt that failed and will be made again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The pieces that a crawl is put together from."""
+
+    frontier: Frontier
+    fetch: Fetch
+    parse: Parse
+    relevance: Relevance
+    strategy: Strategy
+    keep: Keep
+    clock: Callable[[], float]  # seconds since 1970
+    limits: Limits | None = None  # None: no trap rules (a recorded web is finite)
+    monotony: Monotony | None = None
+    scope: Callable[[str], bool] | None = None  # which URLs may be offered at all
+    delay_of: Callable[[str], float] | None = None  # what robots.txt asks for, by host
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """When to stop; 0 is no limit."""
+
+    pages: int = 0  # pages kept, those of earlier runs included
+    fetches: int = 0  # visits, failures included
+    seconds: float = 0.0  # of this run
+    concurrency: int = 32  # fetches in flight
+    attempts: int = 3  # of a link, before a passing failure is final
+    patience: float = 600.0  # seconds to wait for a host when nothing else is left
+    deadline: float = 900.0  # seconds for one fetch with all its redirects and waiting
+
+
+@dataclass
+class Crawl:
+    """One crawl. `async for visit in crawl.visits()`; afterwards `stopped` says why it ended."""
+
+    parts: Parts
+    budget: Budget
+    step: int = 0  # visits of earlier runs
+    pages: int = 0  # pages of earlier runs
+    stopped: Stop | None = None
+    _leases: dict[int, Lease] = field(default_factory=dict)  # all that is out: queued here or in flight
+    _queue: deque[Lease] = field(default_factory=deque)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _arrived: deque[tuple[Lease, Response]] = field(default_factory=deque)
+    _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _interrupted: bool = False
+    _until: float = float("inf")
+    _streaks: dict[str, int] = field(default_factory=dict)  # host → failures in a row
+
+    def interrupt(self) -> None:
+        """Finish what is in flight, then stop. May be called from a signal handler of the loop."""
+        self._interrupted = True
+        self._wake.set()
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._tasks)
+
+    async def seed(self, links: Sequence[Link]) -> int:
+        """Offer seeds; known ones change nothing. Returns how many were new."""
+        places = self.parts.strategy.seeds(links)
+        return await self.parts.frontier.add([Offer(a, b) for a, b in zip(links, places, strict=True)])
+
+    async def visits(self) -> AsyncIterator[Visit]:
+        """Every visit as it is completed."""
+        if self.budget.seconds:
+            self._until = self.parts.clock() + self.budget.seconds
+        try:
+            while True:
+                self._wake.clear()
+                while self._arrived:
+                    lease, response = self._arrived.popleft()
+                    visit = await self._arrive(lease, response)
+                    if visit is not None:
+                        yield visit
+                    await self._fill()
+                await self._fill()
+                if not self._tasks and not self._arrived and await self._ended():
+                    return
+                if not self._arrived:
+                    await self._sleep()
+        except SpaceError:
+            self.stopped = Stop.SPACE
+            raise
+        finally:
+            await self._release()
+
+    # Taking links out
+
+    def _full(self) -> Stop | None:
+        """Why no further fetch may start: the budgets, counting what is in flight."""
+        out = len(self._leases)
+        if self._interrupted:
+            return Stop.INTERRUPTED
+        if self.budget.pages and self.pages + out >= self.budget.pages:
+            return Stop.PAGES
+        if self.budget.fetches and self.step + out >= self.budget.fetches:
+            return Stop.FETCHES
+        if self.parts.clock() >= self._until:
+            return Stop.TIME
+        return None
+
+    def _room(self) -> int:
+        """How many links may be leased now."""
+        room = self.budget.concurrency - len(self._tasks) - len(self._queue)
+        if self.parts.strategy.batch > 1:
+            # N at a time, and none before all N have come back.
+            room = 0 if self._leases else self.parts.strategy.batch
+        for limit, used in ((self.budget.pages, self.pages), (self.budget.fetches, self.step)):
+            if limit:
+                room = min(room, limit - used - len(self._leases))
+        return room
+
+    async def _fill(self) -> None:
+        """Lease what may be asked now, and start fetches while there are free hands."""
+        while not self._full() and (room := self._room()) > 0:
+            leases = await self.parts.frontier.lease(room)
+            for lease in leases:
+                if self.parts.monotony and self.parts.monotony.exhausted(lease.link.url):
+                    await self.parts.frontier.complete(lease, Failure.TRAP)
+                    continue
+                self._leases[lease.token] = lease
+                self._queue.append(lease)
+            if len(self._leases) or not leases:
+                break
+        while self._queue and len(self._tasks) < self.budget.concurrency and not self._interrupted:
+            task = asyncio.create_task(self._fetch(self._queue.popleft()))
+            self._tasks.add(task)
+            task.add_done_callback(self._done)
+
+    async def _fetch(self, lease: Lease) -> None:
+        link = lease.link
+        try:
+            async with asyncio.timeout(self.budget.deadline):
+                response = await self.parts.fetch(link)
+        except TimeoutError:
+            response = Response(
+                link.url, link.url, at=self.parts.clock(), failure=Failure.TIMEOUT,
+                detail=f"no page within {self.budget.deadline:g} s",
+            )  # fmt: skip
+        self._arrived.append((lease, response))
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._wake.set()
+        if not task.cancelled() and (error := task.exception()):
+            self._error = error
+
+    async def _sleep(self) -> None:
+        """Until a fetch comes back, a host becomes ready, the time is up or someone interrupts."""
+        timer = None
+        wait = self._until - self.parts.clock()
+        if self._room() > 0 and not self._full():
+            ready = await self.parts.frontier.next_ready()
+            if ready is not None:
+                wait = min(wait, ready)
+        if wait < float("inf"):
+            # Not below a millisecond: a host that is due in 0 s but was just leased would spin.
+            timer = asyncio.get_running_loop().call_later(max(0.001, wait), self._wake.set)
+        await self._wake.wait()
+        if timer:
+            timer.cancel()
+
+    async def _ended(self) -> bool:
+        """Nothing is in flight: is there anything left to do?"""
+        if (full := self._full()) is not None:
+            self.stopped = full
+            return True
+        ready = await self.parts.frontier.next_ready()
+        if ready is None:
+            self.stopped = Stop.EMPTY
+        elif ready > self.budget.patience:
+            self.stopped = Stop.UNREACHABLE
+        return self.stopped is not None
+
+    async def _release(self) -> None:
+        """Give back what is still out, so that the next run starts from a clean frontier."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for lease in list(self._leases.values()):
+            try:
+                await self.parts.frontier.give_back(lease, count=False)
+            except SpaceError:
+                return  # the next opening gives them back
+        self._leases.clear()
+
+    # What came back
+
+    async def _arrive(self, lease: Lease, response: Response) -> Visit | None:
+        """Judge, place, keep, complete. None: the link goes back to wait for another attempt."""
+        del self._leases[lease.token]
+        self._count_streak(lease.host, response)
+        if response.failure in TRANSIENT and lease.attempts < self.budget.attempts:
+            self.parts.keep.retry(lease.link, response, lease.attempts)
+            wait = backoff(max(lease.attempts, self._streaks.get(lease.host, 1)), response)
+            await self.parts.frontier.give_back(lease, wait=wait)
+            return None
+        page, failure, detail = await self._read(lease, response)
+        visit = Visit(
+            self.step + 1, lease.link, lease.place, response.final_url, page,
+            self.parts.relevance.score(page) if page is not None else None,
+            failure, response.at, response.status, detail,
+        )  # fmt: skip
+        self.parts.strategy.learn(visit)
+        outlinks = self._place(visit)
+        offers = await self._offers(outlinks)
+        self.parts.keep.keep(visit, response, outlinks)
+        self.step += 1
+        self.pages += failure is None
+        wait = await self._wait(lease.host, response)
+        await self.parts.frontier.complete(lease, failure or "fetched", offers, wait=wait)
+        await self._aftermath(visit, response)
+        return visit
+
+    def _count_streak(self, name: str, response: Response) -> None:
+        if response.failure in TRANSIENT:
+            self._streaks[name] = self._streaks.get(name, 0) + 1
+        else:
+            self._streaks.pop(name, None)
+
+    async def _read(self, lease: Lease, response: Response) -> tuple[Page | None, Failure | None, str]:
+        """The page of a response, or the named reason why there is none."""
+        if response.failure is not None:
+            return None, response.failure, response.detail
+        if response.final_url != lease.link.url:
+            known = await self.parts.frontier.find(response.final_url)
+            if known is not None and known.state == "done":
+                return None, Failure.DUPLICATE, f"leads to {response.final_url}, which is here already"
+        page = self.parts.parse(response, lease.link)
+        if isinstance(page, Failure):
+            return None, page, f"content type {response.content_type or 'unknown'}"
+        if "noindex" in page.directives:
+            return page, Failure.NOINDEX, "the page asks not to be kept"
+        return page, None, ""
+
+    def _place(self, visit: Visit) -> list[Outlink]:
+        """Every distinct link of the page with its place, or why it has none."""
+        page = visit.page
+        if page is None or not page.links:
+            return []
+        links: list[Link] = []
+        outlinks: list[Outlink] = []
+        refused: set[str] = set()
+        closed = "nofollow" in page.directives
+        for link in page.links:
+            reason = Refusal.NOFOLLOW if closed else self._refusal(link)
+            if reason is None:
+                links.append(link)
+            elif link.url not in refused:
+                refused.add(link.url)
+                outlinks.append(Outlink(link, None, reason))
+        best: dict[str, Outlink] = {}
+        for link, place in zip(links, self.parts.strategy.place(links, visit), strict=True):
+            known = best.get(link.url)
+            if place is None:
+                best.setdefault(link.url, Outlink(link, None, Refusal.STRATEGY))
+            elif known is None or known.place is None or place.score > known.place.score:
+                best[link.url] = Outlink(link, place)
+        return [*best.values(), *outlinks]
+
+    def _refusal(self, link: Link) -> Refusal | None:
+        parts = self.parts
+        if link.rel and "nofollow" in link.rel.split():
+            return Refusal.NOFOLLOW
+        if parts.scope is not None and not parts.scope(link.url):
+            return Refusal.OUT_OF_SCOPE
+        if parts.limits is not None and (reason := refusal(link, parts.limits)) is not None:
+            return reason
+        if parts.monotony is not None and parts.monotony.exhausted(link.url):
+            return Refusal.TRAP
+        return None
+
+    async def _offers(self, outlinks: Sequence[Outlink]) -> list[Offer]:
+        """The placed links, combined with where they stand already if the strategy wants that."""
+        offers = [Offer(out.link, out.place) for out in outlinks if out.place is not None]
+        strategy = self.parts.strategy
+        if strategy.combines and offers:
+            waiting = await self.parts.frontier.places([offer.link.url for offer in offers])
+            for index, offer in enumerate(offers):
+                if (old := waiting.get(offer.link.url)) is not None:
+                    offers[index] = replace(offer, place=strategy.combine(old, offer.place), replace=True)
+        return offers
+
+    async def _wait(self, name: str, response: Response) -> float:
+        """Seconds from now until the host may be asked again: its delay runs from the last request's start."""
+        delay = 0.0
+        if self.parts.delay_of is not None:
+            delay = self.parts.delay_of(name)
+            await self.parts.frontier.set_delay(name, delay)
+        return max(response.wait or 0.0, response.at + delay - self.parts.clock(), 0.0)
+
+    async def _aftermath(self, visit: Visit, response: Response) -> None:
+        """What follows from a visit once it is complete."""
+        parts = self.parts
+        ends = {hop.url for hop in response.hops} | {response.final_url}
+        ends.discard(visit.link.url)
+        if ends and visit.failure is None:
+            await parts.frontier.settle(sorted(ends), "fetched")
+        if parts.monotony is not None and visit.page is not None:
+            parts.monotony.seen(visit.link.url, visit.page.words)
+        if scores := parts.strategy.revise():
+            await parts.frontier.rescore(scores)
+
+
+def seed_links(urls: Sequence[str]) -> list[Link]:
+    """Links without a source, one for each distinct URL.
+
+    >>> [link.url for link in seed_links(["http://a/", "http://a/"])]
+    ['http://a/']
+    """
+    return [Link(url) for url in dict.fromkeys(urls)]
+
+
+__all__ = ["Budget", "Crawl", "Keep", "Outlink", "Parts", "Stop", "host", "seed_links"]

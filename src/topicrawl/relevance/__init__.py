@@ -1,0 +1,1 @@
+"""Step 6. From a page to how much it is about the topic; one model a file."""

@@ -1,0 +1,96 @@
+"""Step 7. From a link to its place in the frontier; one crawler a file, and this folder is the list.
+
+>>> make("best_first:anchor=0.25").anchor
+0.25
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import importlib
+import pkgutil
+from typing import get_type_hints
+
+from topicrawl.errors import StrategyError
+from topicrawl.strategies.strategy import Strategy
+
+
+def available() -> dict[str, type[Strategy]]:
+    """Every strategy in this folder by its name, sorted."""
+    found: dict[str, type[Strategy]] = {}
+    for module_info in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{module_info.name}")
+        for item in vars(module).values():
+            if isinstance(item, type) and issubclass(item, Strategy) and item.__module__ == module.__name__:
+                if "name" in vars(item):
+                    found[item.name] = item
+    return dict(sorted(found.items()))
+
+
+def parameters(kind: type[Strategy]) -> dict[str, tuple[type, object]]:
+    """The parameters of a strategy: name → type and default.
+
+    >>> parameters(available()["n_best_first"])["n"]
+    (<class 'int'>, 10)
+    """
+    if not dataclasses.is_dataclass(kind):
+        return {}
+    hints = get_type_hints(kind)
+    return {f.name: (hints[f.name], f.default) for f in dataclasses.fields(kind) if f.init}
+
+
+def make(spec: str) -> Strategy:
+    """A strategy from `name`, `name:parameter=value,…` or, for one's own, `package.module:Class[:parameter=value,…]`."""
+    name, _, rest = spec.partition(":")
+    if "." in name:
+        attribute, _, rest = rest.partition(":")
+        kind = _outside(name, attribute)
+    else:
+        kinds = available()
+        if name not in kinds:
+            near = difflib.get_close_matches(name.lower().replace("-", "_"), kinds, 1, 0.5)
+            hint = f"did you mean {near[0]!r}?" if near else "`topicrawl strategies` lists them"
+            raise StrategyError(f"unknown strategy {name!r}; {hint}")
+        kind = kinds[name]
+    return kind(**_values(kind, rest))
+
+
+def _outside(module_name: str, attribute: str) -> type[Strategy]:
+    try:
+        kind = getattr(importlib.import_module(module_name), attribute)
+    except (ImportError, AttributeError) as error:
+        raise StrategyError(f"cannot load the strategy {module_name}:{attribute}: {error}") from error
+    if not (isinstance(kind, type) and issubclass(kind, Strategy)):
+        raise StrategyError(f"{module_name}:{attribute} is not a Strategy class")
+    return kind
+
+
+def _values(kind: type[Strategy], rest: str) -> dict[str, object]:
+    known = parameters(kind)
+    values: dict[str, object] = {}
+    for item in filter(None, rest.split(",")):
+        key, equals, text = item.partition("=")
+        key = key.strip()
+        if key not in known:
+            near = difflib.get_close_matches(key, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known) or 'none'}"
+            raise StrategyError(f"{kind.name} has no parameter {key!r}; {hint}")
+        if not equals:
+            raise StrategyError(f"{kind.name}: write {key}=value, not {item!r}")
+        values[key] = _value(kind.name, key, text.strip(), known[key][0])
+    return values
+
+
+def _value(name: str, key: str, text: str, kind: type) -> object:
+    if kind is bool:
+        if text.lower() in ("yes", "true", "1", "on", "no", "false", "0", "off"):
+            return text.lower() in ("yes", "true", "1", "on")
+        raise StrategyError(f"{name}: {key} is yes or no, not {text!r}")
+    try:
+        value: object = kind(text)
+    except ValueError as error:
+        raise StrategyError(f"{name}: {key} must be {kind.__name__}, not {text!r}") from error
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        raise StrategyError(f"{name}: {key} must be a finite number, not {text!r}")
+    return value

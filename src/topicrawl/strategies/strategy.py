@@ -1,0 +1,75 @@
+"""What every strategy promises: it gives links a place in the frontier.
+
+A strategy answers and never acts: no I/O, no clock, no view of the frontier; randomness is handed to it.
+Its parameters are its dataclass fields, with the values of its paper as defaults.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import ClassVar
+
+from topicrawl.records import Carry, Link, Place, Visit
+from topicrawl.relevance.vsm import Vsm
+from topicrawl.topic import Topic
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a strategy is told before the first page."""
+
+    topic: Topic
+    vsm: Vsm  # shared with the judge, so that a page is weighed once
+    random: Random
+    sessions: Path | None = None  # browsing sessions to learn from
+
+
+class Strategy(ABC):
+    """From a link to its place in the frontier."""
+
+    name: ClassVar[str]
+    family: ClassVar[str]
+    paper: ClassVar[str]  # short reference
+    inputs: ClassVar[tuple[str, ...]] = ("words",)  # of: words, examples, sessions
+    context: ClassVar[bool] = False  # whether it reads before, after, sentence, heading and tag path of links
+    styles: ClassVar[bool] = False  # whether it reads the styled sentences of pages
+    batch: int = 1  # links taken from the frontier at a time
+
+    def begin(self, setting: Setting) -> None:
+        """Called once, before anything else."""
+        self.setting = setting
+
+    def seeds(self, links: Sequence[Link]) -> list[Place]:
+        """Where the crawl's first links go: to the front."""
+        return [Place(1.0) for _ in links]
+
+    @abstractmethod
+    def place(self, links: Sequence[Link], visit: Visit) -> list[Place | None]:
+        """A place for each link of a visited page. None: not to be followed from here."""
+
+    def combine(self, old: Place, new: Place) -> Place:
+        """The place of a waiting link when a second page links to it; by default the better one."""
+        return new if new.score > old.score else old
+
+    def learn(self, visit: Visit) -> None:
+        """Every visit passes here before its links are placed."""
+
+    def revise(self) -> Mapping[str, float]:
+        """New scores for links that wait, asked for after every visit."""
+        return {}
+
+    def state(self) -> Carry:
+        """What was learned, as plain values."""
+        return None
+
+    def restore(self, state: Carry) -> None:
+        """Take up what `state` gave."""
+
+    @property
+    def combines(self) -> bool:
+        """Whether a second in-link does anything else than raise the score."""
+        return type(self).combine is not Strategy.combine
