@@ -1,10 +1,19 @@
 """What every frontier promises; memory, SQLite and Redis answer to one conformance suite.
 
-A link is in one of four states: waiting, leased, done, dropped. `lease` hands out the best waiting links over
-all hosts that may be asked now, **exactly**: no host order, no sampling. Equal scores: first found, first out.
-A host may be asked when its delay since its last lease has passed, it is not blocked, and fewer than `parallel` of its links
-are out on lease. Any prefix of what was written is a consistent frontier: after a crash a link may be fetched again,
-never lost.
+A link is in one of four states: waiting, leased, done, dropped. `lease` hands out the best waiting links
+over all hosts that may be asked now, **exactly**: no host order, no sampling. Equal scores: first found,
+first out. A host may be asked when its delay since its last lease has passed, it is not blocked, fewer than
+`parallel` of its links are out on lease, and its completed and leased links are fewer than `host_pages`.
+
+    add ──▶ waiting ──lease──▶ leased ──complete──▶ done
+              │  ▲                │
+              │  └── give_back, lease over, crash, close
+              └────▶ dropped: "dropped" (no room), "host_budget", "set_aside" (too many attempts)
+
+Any prefix of what was written is a consistent frontier: after a crash a link may be fetched again, never
+lost.
+Time runs forward only: when the clock is set back, delays and leases go on from where they were.
+Of a link its url, source, anchor and depth are kept; the rest serves placing and is gone afterwards.
 """
 
 from __future__ import annotations
@@ -20,7 +29,7 @@ State = Literal["waiting", "leased", "done", "dropped"]
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A link with the place a strategy gave it. `replace` sets the place of a waiting link even if it is lower."""
+    """A link with the place a strategy gave it. `replace` sets a waiting link's place even if it is lower."""
 
     link: Link
     place: Place
@@ -58,7 +67,7 @@ class Entry:
     link: Link
     place: Place
     state: State
-    attempts: int
+    attempts: int  # leases so far, the present one included
     first_score: float  # when it was first offered
     reason: str = ""  # for done and dropped: what was given
 
@@ -72,11 +81,34 @@ class Counts:
     hosts: int  # known hosts
 
 
-class Frontier(Protocol):
-    """Known links, best first, host by host."""
+class Look(Protocol):
+    """What may be asked of a frontier at any time, also by a bystander while a crawl runs."""
+
+    async def places(self, urls: Sequence[str]) -> dict[str, Place]:
+        """The places of those URLs that wait."""
+
+    async def find(self, url: str) -> Entry | None:
+        """What is known of a URL."""
+
+    async def best(self, n: int) -> list[Entry]:
+        """The best waiting links, whether or not their hosts are ready."""
+
+    async def counts(self) -> Counts:
+        """How many links are in each state."""
+
+    async def close(self) -> None:
+        """Write all down and let go of it. Links on lease wait again, without an attempt counted."""
+
+
+class Frontier(Look, Protocol):
+    """Known links, best first, host by host. Scores must be finite: ValueError, and nothing is changed."""
 
     async def add(self, offers: Sequence[Offer]) -> int:
-        """Put links in; a waiting link rises to a better score. Returns how many were new."""
+        """Put links in. Returns how many were new.
+
+        A better in-link of a waiting link replaces its place, source and anchor, and its depth if that is
+        smaller; first found stays first found. A link dropped for want of room comes back with a better one.
+        """
 
     async def lease(self, n: int) -> list[Lease]:
         """The best `n` links (fewer if fewer) whose hosts may be asked now, best first."""
@@ -86,38 +118,39 @@ class Frontier(Protocol):
     ) -> bool:
         """Acknowledge and add the out-links in one step. False: the lease was stale, nothing was changed.
 
-        The host may be asked again when its delay since the lease has passed, and not before `wait` seconds from now.
+        The host may be asked again when its delay since the lease has passed, and not before `wait` seconds
+        from now.
         """
 
     async def give_back(self, lease: Lease, *, wait: float = 0.0, count: bool = True) -> bool:
-        """The link waits again; its host is asked in `wait` seconds at the earliest. `count=False`: not an attempt."""
+        """The link waits again; its host is asked in `wait` seconds at the earliest. False: it was stale.
+
+        With `count=False` this was not an attempt.
+        """
+
+    async def extend(self, lease: Lease) -> bool:
+        """The lease runs for its full time again, from now. False: it was stale."""
 
     async def settle(self, urls: Iterable[str], reason: str) -> None:
-        """Mark URLs as done without a lease: where a redirect ended."""
+        """Mark URLs as done without a lease: where a redirect ended. One that is out is left to its lease."""
 
     async def reopen(self, offers: Sequence[Offer]) -> None:
-        """Put done links back: what they brought was lost."""
-
-    async def places(self, urls: Sequence[str]) -> dict[str, Place]:
-        """The places of those URLs that wait."""
+        """Put done links back with the offered place: what they brought was lost. Others: as `add`."""
 
     async def rescore(self, scores: Mapping[str, float]) -> int:
         """New scores for links that wait. Returns how many were waiting."""
 
     async def set_delay(self, host: str, delay: float) -> None:
-        """The host's own delay from now on (Crawl-delay), never below the rules'."""
+        """The host's own delay (Crawl-delay), never below the rules'. It counts from the last lease."""
 
     async def block(self, host: str, until: float) -> None:
-        """Ask nothing of the host before `until` (seconds since 1970; infinity: never again)."""
+        """Ask nothing of the host before `until` (seconds since 1970; infinity: never again).
+
+        The last call counts, so an earlier `until` lifts a block.
+        """
 
     async def next_ready(self) -> float | None:
-        """Seconds until some host may be asked (0: now). None: nothing waits that could ever be asked."""
+        """Seconds until some host may be asked (0: now); a lease counts with the time when it would go back.
 
-    async def find(self, url: str) -> Entry | None: ...
-
-    async def best(self, n: int) -> list[Entry]:
-        """The best waiting links, whether or not their hosts are ready."""
-
-    async def counts(self) -> Counts: ...
-
-    async def close(self) -> None: ...
+        None: nothing waits or is out on lease that could ever be asked.
+        """

@@ -1,0 +1,185 @@
+"""Traps that no rule about addresses sees: endless calendars, session ids, faceted search.
+
+They share one trait: many addresses of one pattern whose pages bring nothing new. So the words seen under
+each pattern are remembered, and a pattern is exhausted after several pages in a row without new words.
+Addresses without a variable part belong to no pattern and are never traps.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from base64 import b85decode, b85encode
+from collections.abc import Sequence
+from typing import TypedDict
+from zlib import crc32
+
+from topicrawl.urls import host
+
+_SLOTS = 4096  # of a pattern's memory; a word's slot is its checksum
+_FULL = 0.7  # share of taken slots beyond which most new words would look old
+_WORDS = 160  # looked at in each quarter of a page, so that a long menu cannot stand for all of it
+_VOCABULARY = 50_000  # words whose slot is remembered
+_SMALL = 40  # a page that differs from the one before in fewer words is judged as if it were so many
+_VARIABLE = re.compile(
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"  # uuid
+    r"|(?=[A-Za-z]*[0-9])[0-9A-Za-z]{16,}"  # drawn by lot
+    r"|(?=[a-f]*[0-9])[0-9a-f]{8,}"  # a number to the base of 16
+    r"|[0-9]+"
+)
+
+
+def pattern(url: str) -> str | None:
+    """What an address has in common with its siblings; None when it has no variable part.
+
+    >>> pattern("https://example.org/events/2031-05?view=week&id=7")
+    'example.org/events/*-*?id&view'
+    >>> pattern("https://example.org/wiki/Bird") is None
+    True
+    """
+    address, _, query = url.partition("?")
+    name, _, path = address.partition("://")[2].partition("/")
+    general, replaced = _VARIABLE.subn("*", path)
+    if not query:
+        return f"{name}/{general}" if replaced else None
+    names = sorted({_VARIABLE.sub("*", part.partition("=")[0]) for part in query.split("&")})
+    return f"{name}/{general}?{'&'.join(names)}"
+
+
+class _Slots(dict[str, int]):
+    """Word → slot; −1 for what is no word, because dates and numbers are always new."""
+
+    def __missing__(self, word: str) -> int:
+        if len(self) >= _VOCABULARY:
+            self.clear()
+        slot = self[word] = crc32(word.encode("utf-8", "replace")) % _SLOTS if word.isalpha() else -1
+        return slot
+
+
+class _Words:
+    """The words seen under one pattern."""
+
+    __slots__ = ("before", "dull", "seen", "taken")
+
+    def __init__(self) -> None:
+        self.seen = bytearray(_SLOTS)
+        self.taken = 0
+        self.before = array("H")  # the slots of the page before
+        self.dull = 0  # pages in a row that brought nothing new
+
+    def novelty(self, slots: set[int]) -> float:
+        """The share of new words among those that the page before did not have; then remember the page.
+
+        What all pages share (menus, footers) must not hide that an article of twenty words is new.
+        """
+        if self.taken > _FULL * _SLOTS:
+            self.seen, self.taken = bytearray(_SLOTS), 0
+        seen = self.seen
+        new = [slot for slot in slots if not seen[slot]]
+        different = len(slots.difference(self.before))
+        # Some new words fall into taken slots; as many are added again.
+        share = len(new) / (1 - self.taken / _SLOTS) / max(different, _SMALL)
+        for slot in new:
+            seen[slot] = 1
+        self.taken += len(new)
+        self.before = array("H", slots)
+        return share
+
+
+class MonotonyState(TypedDict):
+    """What survives a restart."""
+
+    exhausted: list[str]
+    doubtful: list[tuple[str, int, str, list[int]]]
+
+
+class Monotony:
+    """Remembers what each address pattern has brought.
+
+    >>> monotony = Monotony(patience=3)
+    >>> for day in range(6):
+    ...     monotony.seen(f"https://example.org/calendar/{day}", ["no", "events", "today", str(day)])
+    >>> monotony.exhausted("https://example.org/calendar/77"), monotony.exhausted("https://example.org/news/77")
+    (True, False)
+    """
+
+    def __init__(self, *, patience: int = 10, novelty: float = 0.05, patterns: int = 5000) -> None:
+        self._patience = patience
+        self._novelty = novelty
+        self._patterns = patterns
+        self._slots = _Slots()
+        self._words: dict[str, _Words] = {}  # the least recently seen first
+        self._exhausted: dict[str, None] = {}
+        self._hosts: dict[str, int] = {}  # exhausted patterns of each host
+
+    def seen(self, url: str, words: Sequence[str]) -> None:
+        """Learn from a page; its words are in lower case."""
+        key = pattern(url)
+        if key is None or key in self._exhausted:
+            return
+        known = self._words.pop(key, None) or _Words()
+        self._words[key] = known
+        if len(self._words) > self._patterns:
+            del self._words[next(iter(self._words))]
+        slots = set(map(self._slots.__getitem__, _sample(words)))
+        slots.discard(-1)
+        known.dull = known.dull + 1 if known.novelty(slots) < self._novelty else 0
+        if known.dull >= self._patience:
+            del self._words[key]
+            self._close(key)
+
+    def exhausted(self, url: str) -> bool:
+        """Does the address belong to a pattern that brings nothing new?"""
+        # Asked for every link of every page, and most hosts have no trap.
+        return host(url) in self._hosts and pattern(url) in self._exhausted
+
+    def state(self) -> MonotonyState:
+        """Exhausted patterns, and those under suspicion; the others are learned again within a few pages."""
+        doubtful = [
+            (key, words.dull, b85encode(_packed(words.seen)).decode(), sorted(words.before))
+            for key, words in self._words.items()
+            if words.dull
+        ]
+        return {"exhausted": list(self._exhausted), "doubtful": doubtful}
+
+    def restore(self, state: MonotonyState) -> None:
+        """Go on from a `state`."""
+        for key in state["exhausted"]:
+            self._close(key)
+        for key, dull, seen, before in state["doubtful"]:
+            words = self._words[key] = _Words()
+            words.dull, words.before = dull, array("H", before)
+            words.seen = _unpacked(b85decode(seen))
+            words.taken = sum(words.seen)
+
+    def _close(self, key: str) -> None:
+        self._exhausted[key] = None
+        name = key.partition("/")[0]
+        self._hosts[name] = self._hosts.get(name, 0) + 1
+        if len(self._exhausted) > self._patterns:
+            oldest = next(iter(self._exhausted))
+            del self._exhausted[oldest]
+            self._hosts[oldest.partition("/")[0]] -= 1
+
+
+def _sample(words: Sequence[str]) -> Sequence[str]:
+    """The words in the middle of each quarter; all of a short page."""
+    quarter = len(words) // 4
+    if quarter <= _WORDS:
+        return words
+    first = (quarter - _WORDS) // 2
+    starts = range(first, first + 4 * quarter, quarter)
+    return [word for start in starts for word in words[start : start + _WORDS]]
+
+
+def _packed(flags: bytearray) -> bytes:
+    """Eight flags a byte."""
+    return int(flags.translate(_DIGITS), 2).to_bytes(_SLOTS // 8, "big")
+
+
+def _unpacked(packed: bytes) -> bytearray:
+    return bytearray(f"{int.from_bytes(packed, 'big'):0{_SLOTS}b}".encode()).translate(_FLAGS)
+
+
+_DIGITS = bytes.maketrans(b"\x00\x01", b"01")
+_FLAGS = bytes.maketrans(b"01", b"\x00\x01")
