@@ -1,0 +1,309 @@
+"""One HTTP request → one `Response`; the only module that knows the HTTP client.
+
+It never follows redirects, never retries and never raises for what the web does: a dead host, a torn answer
+or a page that is too large is a named failure. The address guard sits where sockets are made, so whatever
+a name resolves to, at whatever time, is checked before a packet is sent. With a proxy it is the proxy that
+connects: it is trusted, and only addresses written in the URL itself are checked. Certificates are always
+verified; there is no switch.
+"""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import socket
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.client_reqrep import ClientRequest, ClientResponse
+from aiohttp.connector import AddrInfoType, Connection
+from yarl import URL
+
+from topicrawl.fetch.decode import TooLarge, Undecodable, decode
+from topicrawl.fetch.guard import Guard
+from topicrawl.fetch.headers import lowered
+from topicrawl.fetch.names import Names
+from topicrawl.fetch.settings import HttpSettings
+from topicrawl.fetch.status import REDIRECTS, failure_of, retry_after
+from topicrawl.records import Failure, Response
+
+#: An error page up to this size is read to its end, because that keeps the connection for the next request.
+_DRAINED = 64 * 1024
+
+
+class Http:
+    """A pool of connections. `async with Http(settings) as http: response = await http.get(url)`."""
+
+    def __init__(
+        self, settings: HttpSettings | None = None, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.settings = settings = settings or HttpSettings()
+        self.clock = clock
+        self._guard = Guard(settings.allow)
+        self._accept = frozenset(settings.accept)
+        self._headers = {
+            "User-Agent": settings.user_agent,
+            "Accept": ", ".join((*settings.accept, "*/*;q=0.1")),
+            "Accept-Encoding": "gzip, deflate, br, zstd",
+        }
+
+    async def __aenter__(self) -> Self:
+        settings = self.settings
+        # A field of a quarter leaves room for a few long ones; the sum is checked when they are in.
+        field_bytes = settings.max_header_bytes // 4
+        self._names = Names(settings.resolve)
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=settings.connections,
+                ttl_dns_cache=settings.name_seconds,
+                resolver=_Resolver(self._names),
+                socket_factory=None if settings.proxy else self._socket,
+            ),
+            headers=self._headers,
+            proxy=settings.proxy or None,
+            request_class=_Request,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(
+                total=settings.total_timeout, sock_connect=settings.connect_timeout
+            ),
+            auto_decompress=False,
+            max_line_size=field_bytes,
+            max_field_size=field_bytes,
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._session.close()
+        self._names.close()
+
+    async def get(
+        self,
+        url: str,
+        *,
+        limit: int | None = None,
+        any_type: bool = False,
+        cut: bool = False,
+        sent: Callable[[], None] | None = None,
+    ) -> Response:
+        """Ask for a canonical URL once.
+
+        `limit` replaces the largest body, `any_type` reads whatever the media type is, `cut` keeps the
+        beginning of a body that is too large, `sent` is called at the moment the request goes out.
+        """
+        trip = _Trip(self.clock, sent)
+        plan = _Reading(self.settings.max_bytes if limit is None else limit, any_type, cut)
+        begun = time.perf_counter()
+        status, headers, body, request = 0, {}, b"", self._headers
+        failure: Failure | None
+        try:
+            if self.settings.proxy and not self._is_open(url):
+                raise _Refused(url)
+            async with self._session.get(
+                URL(url, encoded=True), allow_redirects=False, middlewares=(trip,)
+            ) as answer:
+                status, headers = answer.status, lowered(answer.headers.items())
+                request = dict(answer.request_info.headers)
+                failure, detail, body = await self._read(answer, headers, plan)
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            failure, detail = _named(error)
+        wait = retry_after(headers.get("retry-after", ""), self.clock()) if failure and headers else None
+        return Response(
+            url=url,
+            final_url=url,
+            status=status,
+            headers=headers,
+            body=body,
+            at=trip.at,
+            failure=failure,
+            detail=detail,
+            wait=wait,
+            seconds=time.perf_counter() - begun,
+            request=request,
+        )
+
+    async def _read(
+        self, answer: ClientResponse, headers: Mapping[str, str], plan: _Reading
+    ) -> tuple[Failure | None, str, bytes]:
+        """The body, or why it is not read."""
+        status = answer.status
+        if sum(map(len, headers.values())) > self.settings.max_header_bytes:
+            return Failure.BAD_RESPONSE, "the headers are too large", b""
+        failure = failure_of(status)
+        if failure is not None or status in REDIRECTS:
+            await _drain(answer)
+            return failure, f"status {status}" if failure else "", b""
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind and not plan.any_type and kind not in self._accept:
+            return Failure.CONTENT_TYPE, kind[:100], b""
+        length = headers.get("content-length", "")
+        try:
+            if length.isdecimal() and len(length) < 20 and int(length) > plan.limit and not plan.cut:
+                raise TooLarge
+            raw = await _collected(answer, plan)
+            body = decode(raw, headers.get("content-encoding", ""), limit=plan.limit, cut=plan.cut)
+        except TooLarge:
+            return Failure.TOO_LARGE, f"more than {plan.limit} bytes", b""
+        except Undecodable as error:
+            return Failure.BAD_RESPONSE, _line(error), b""
+        if not body:
+            return Failure.EMPTY, f"status {status} without a body", b""
+        return None, "", body
+
+    def _socket(self, info: AddrInfoType) -> socket.socket:
+        family, kind, protocol, _, address = info
+        if not self._guard.allowed(str(address[0])):
+            raise _Refused(str(address[0]))
+        return socket.socket(family, kind, protocol)
+
+    def _is_open(self, url: str) -> bool:
+        host = URL(url, encoded=True).host or ""
+        try:
+            ipaddress.ip_address(host)
+        except ValueError:
+            return True
+        return self._guard.allowed(host)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How a body is to be read."""
+
+    limit: int
+    any_type: bool
+    cut: bool
+
+
+class _Refused(OSError):
+    """The guard does not let this address through."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(errno.EPERM, f"{address} is not on the public internet")
+
+
+class _Broken(aiohttp.ClientError):
+    """The connection broke during the exchange."""
+
+
+class _Trip:
+    """Follows one request: notes when it leaves, and keeps the client from silently sending it twice."""
+
+    __slots__ = ("_clock", "_sent", "at")
+
+    def __init__(self, clock: Callable[[], float], sent: Callable[[], None] | None) -> None:
+        self._clock = clock
+        self._sent = sent
+        self.at = clock()
+
+    def leaves(self) -> None:
+        self.at = self._clock()
+        if self._sent is not None:
+            self._sent()
+
+    async def __call__(self, request: ClientRequest, handler: aiohttp.ClientHandlerType) -> ClientResponse:
+        if isinstance(request, _Request):
+            request.trip = self
+        try:
+            return await handler(request)
+        except aiohttp.ClientConnectorError:
+            raise
+        except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+            # On these two the client would ask again at once, inside the host's delay.
+            raise _Broken(_line(error)) from error
+
+
+class _Request(ClientRequest):
+    """A request that tells its trip when it is sent: connecting may have taken seconds."""
+
+    trip: _Trip | None = None
+
+    async def send(self, conn: Connection) -> ClientResponse:
+        if self.trip is not None:
+            self.trip.leaves()
+        return await super().send(conn)
+
+
+class _Resolver(AbstractResolver):
+    """Lets the client ask our `Names`."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        return [
+            ResolveResult(
+                hostname=host,
+                host=address,
+                port=port,
+                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
+                proto=0,
+                flags=0,
+            )
+            for address in await self._names.addresses(host)
+        ]
+
+    async def close(self) -> None:
+        """The names are closed by whoever made them."""
+
+
+async def _collected(answer: ClientResponse, plan: _Reading) -> bytes:
+    """The body as it was sent, up to the limit."""
+    parts: list[bytes] = []
+    size = 0
+    while part := await answer.content.readany():
+        parts.append(part)
+        size += len(part)
+        if size > plan.limit:
+            if plan.cut:
+                break
+            raise TooLarge
+    return b"".join(parts)
+
+
+async def _drain(answer: ClientResponse) -> None:
+    """Read an unwanted body; that it is torn does not matter, the status has said all."""
+    size = 0
+    with suppress(aiohttp.ClientError, TimeoutError):
+        while size < _DRAINED and (part := await answer.content.readany()):
+            size += len(part)
+
+
+def _named(error: Exception) -> tuple[Failure, str]:
+    """The failure that stands for an error of the client."""
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    if isinstance(cause, _Refused):
+        return Failure.ADDRESS, _line(cause)
+    if isinstance(error, TimeoutError):
+        return Failure.TIMEOUT, _line(error) or "no answer in time"
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return Failure.DNS, _line(cause)
+    if isinstance(error, aiohttp.ClientSSLError):
+        return Failure.TLS, _line(error)
+    if isinstance(error, (aiohttp.ClientConnectionError, _Broken, OSError)):
+        return Failure.CONNECTION, _line(error)
+    return Failure.BAD_RESPONSE, _line(error)
+
+
+def _line(error: BaseException) -> str:
+    """An error's message as one line for people."""
+    text = str(error)
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        text = (
+            "the host hung up" if isinstance(error.message, str) else "the answer breaks off in its headers"
+        )
+    elif isinstance(error, aiohttp.ClientResponseError):
+        text = error.message
+    elif isinstance(error, aiohttp.ClientPayloadError):
+        text = "the answer breaks off before its end"
+    elif isinstance(error, OSError) and error.strerror:
+        text = error.strerror
+    return " ".join(text.split())[:200]

@@ -1,0 +1,106 @@
+"""No two requests to a host inside its delay, whoever asks: a page, a robots.txt or a redirect on its way.
+
+    async with pace.turn("example.org") as turn:
+        response = await http.get(url, sent=turn.started)
+
+What counts is when a request leaves, not when somebody decided to send it: looking up a name and shaking
+hands may take seconds, so the host's turn stays taken until the request is on its way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import Self
+from weakref import WeakValueDictionary
+
+#: The longest delay anybody asks for, be it by a robots.txt still on its way: starts are kept as long.
+LONGEST_DELAY = 60.0
+
+_SWEEP = 1024
+
+
+class Pace:
+    """Turns of hosts; `delay` is the least number of seconds between two starts on one host."""
+
+    def __init__(
+        self,
+        delay: float = 1.0,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self.delay = delay
+        self._clock = clock
+        self._sleep = sleep
+        self._starts: dict[str, tuple[float, float]] = {}
+        self._sweep_at = _SWEEP
+        # A lock lives as long as somebody waits for it, so idle hosts cost nothing.
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def __len__(self) -> int:
+        """The hosts that are remembered."""
+        return len(self._starts)
+
+    def turn(self, host: str, delay: float | None = None) -> Turn:
+        """Wait for the host's turn; a longer `delay` than the usual one counts, a shorter one does not."""
+        lock = self._locks.get(host)
+        if lock is None:
+            lock = self._locks[host] = asyncio.Lock()
+        return Turn(self, host, max(self.delay, delay or 0.0), lock)
+
+    async def _ready(self, host: str, delay: float) -> None:
+        start, before = self._starts.get(host, (float("-inf"), 0.0))
+        due = start + max(delay, before)
+        # Timers may ring early, so the clock has the last word.
+        while (left := due - self._clock()) > 0:
+            await self._sleep(left)
+
+    def _note(self, host: str, delay: float) -> None:
+        now = self._clock()
+        self._starts[host] = (now, delay)
+        if len(self._starts) >= self._sweep_at:
+            self._starts = {
+                name: entry
+                for name, entry in self._starts.items()
+                if entry[0] + max(entry[1], LONGEST_DELAY) > now
+            }
+            self._sweep_at = max(_SWEEP, 2 * len(self._starts))
+
+
+class Turn:
+    """A host's turn: taken on entering, given back when the request has left or nothing was sent at all."""
+
+    __slots__ = ("_delay", "_host", "_lock", "_pace", "_taken")
+
+    def __init__(self, pace: Pace, host: str, delay: float, lock: asyncio.Lock) -> None:
+        self._pace = pace
+        self._host = host
+        self._delay = delay
+        self._lock = lock
+        self._taken = False
+
+    async def __aenter__(self) -> Self:
+        await self._lock.acquire()
+        try:
+            await self._pace._ready(self._host, self._delay)
+        except BaseException:
+            self._lock.release()
+            raise
+        self._taken = True
+        return self
+
+    def started(self) -> None:
+        """The request leaves now: the next one may follow a delay later."""
+        if self._taken:
+            self._taken = False
+            self._pace._note(self._host, self._delay)
+            self._lock.release()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # An attempt that never got as far as sending knocked at the host's door all the same.
+        self.started()

@@ -1,0 +1,75 @@
+"""A fetcher with manners: robots.txt and the host's delay before every request, redirects included.
+
+For each hop: ask robots.txt of the hop's origin, wait for the host's turn, request once. Nothing is tried
+again here; what failed goes back to the frontier, which knows when its host is due.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+
+from topicrawl.fetch.http import Http
+from topicrawl.fetch.pace import Pace
+from topicrawl.fetch.redirects import followed
+from topicrawl.fetch.robots import MAX_BYTES, Robots
+from topicrawl.records import Link, Response
+from topicrawl.urls import host
+
+
+class Polite:
+    """A `Fetch` over HTTP. `robots=False` is for one's own site; the pace is kept all the same."""
+
+    def __init__(
+        self,
+        http: Http,
+        *,
+        delay: float = 1.0,
+        robots: bool = True,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self._http = http
+        self._pace = Pace(delay, clock=clock, sleep=sleep)
+        # The product token alone: with version and contact, no group of a robots.txt would match.
+        agent = http.settings.agent.partition("/")[0]
+        self._robots = Robots(self._robots_txt, agent=agent, clock=clock) if robots else None
+
+    async def __call__(self, link: Link) -> Response:
+        """The response at the end of the link's redirects, or why there is none."""
+        return await followed(link.url, self._asked)
+
+    def delay_of(self, name: str) -> float:
+        """Seconds between two requests to a host: the usual delay, or the Crawl-delay of its robots.txt."""
+        if self._robots is None:
+            return self._pace.delay
+        found = (self._robots.known(f"{scheme}://{name}") for scheme in ("https", "http"))
+        return max([self._pace.delay, *(verdict.delay for verdict in found if verdict)])
+
+    def sitemaps_of(self, site: str) -> tuple[str, ...]:
+        """The sitemaps an origin's robots.txt names; none when it has not been read."""
+        verdict = self._robots.known(site) if self._robots else None
+        return verdict.sitemaps if verdict else ()
+
+    async def _asked(self, url: str) -> Response:
+        """One hop."""
+        delay = None
+        if self._robots is not None:
+            verdict = await self._robots.ask(url)
+            if not verdict.allowed:
+                return Response(
+                    url,
+                    url,
+                    at=self._http.clock(),
+                    failure=verdict.failure,
+                    detail=verdict.detail,
+                    wait=verdict.wait,
+                )
+            delay = verdict.delay
+        async with self._pace.turn(host(url), delay) as turn:
+            return await self._http.get(url, sent=turn.started)
+
+    async def _robots_txt(self, url: str) -> Response:
+        async with self._pace.turn(host(url)) as turn:
+            return await self._http.get(url, limit=MAX_BYTES, any_type=True, cut=True, sent=turn.started)

@@ -1,0 +1,112 @@
+"""A recorded web as a fetcher: a directory of WARC files in which every fetch gives what was recorded.
+
+One scan notes where the response for each canonical URL begins; a body is read when it is fetched, one record
+at a time. The last recording of a URL counts. Redirects are followed inside the recording.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from topicrawl.errors import RecordingError
+from topicrawl.fetch.decode import TooLarge
+from topicrawl.fetch.record import OneStream, Torn, record_at, response_of, scan
+from topicrawl.fetch.redirects import followed
+from topicrawl.records import Failure, Link, Response
+from topicrawl.urls import canonical
+
+_SUFFIXES = (".warc", ".warc.gz")
+
+
+class Recording:
+    """A `Fetch` that answers from the WARC files of a directory or of its `warc` folder.
+
+    `torn` is empty, or says in one line which end of a file could not be read.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, max_bytes: int = 10 * 1024 * 1024) -> None:
+        self._max_bytes = max_bytes
+        self._files = _warc_files(Path(path))
+        self._places: dict[str, tuple[int, int]] = {}
+        notes = [note for number in range(len(self._files)) if (note := self._scan(number))]
+        self.torn = "; ".join(notes)
+        if not self._places:
+            raise RecordingError(f"{path} holds no recorded responses" + (f" ({self.torn})" if notes else ""))
+
+    def __len__(self) -> int:
+        """How many URLs are recorded."""
+        return len(self._places)
+
+    def known(self, url: str) -> bool:
+        """Is there an answer for this canonical URL? A recording is a closed world."""
+        return url in self._places
+
+    async def __call__(self, link: Link) -> Response:
+        """What was recorded for the link, at the end of its redirects."""
+        return await followed(link.url, self._recorded)
+
+    async def _recorded(self, url: str) -> Response:
+        place = self._places.get(url)
+        if place is None:
+            return Response(url, url, failure=Failure.NOT_RECORDED, detail="not in the recording")
+        number, offset = place
+        try:
+            return response_of(record_at(self._files[number], offset, self._max_bytes), url, self._max_bytes)
+        except TooLarge:
+            detail = f"more than {self._max_bytes} bytes"
+            return Response(url, url, failure=Failure.TOO_LARGE, detail=detail)
+        except Torn:
+            return Response(url, url, failure=Failure.BAD_RESPONSE, detail="the record is damaged")
+        except OSError as error:
+            raise RecordingError(f"{self._files[number]} cannot be read: {error.strerror}") from error
+
+    def _scan(self, number: int) -> str:
+        """Note where the responses of a file begin; the note that comes back says what was torn."""
+        path = self._files[number]
+        count = 0
+        try:
+            for offset, fields in scan(path):
+                count += 1
+                kind = fields.get("warc-type", "")
+                url = _address(fields.get("warc-target-uri", "")) if kind in ("response", "revisit") else None
+                if url is None:
+                    continue
+                if kind == "response":
+                    self._places[url] = (number, offset)
+                else:
+                    self._repeat(url, _address(fields.get("warc-refers-to-target-uri", "")))
+        except Torn:
+            if not count:
+                raise RecordingError(f"{path} is not a WARC file, or its first record is cut off") from None
+            return f"{path.name} is damaged or cut off after {count} whole records"
+        except OneStream:
+            raise RecordingError(
+                f"{path} is one gzip stream; each record needs its own (`warcio recompress` does it)"
+            ) from None
+        except OSError as error:
+            raise RecordingError(f"{path} cannot be read: {error.strerror}") from error
+        return ""
+
+    def _repeat(self, url: str, same: str | None) -> None:
+        """A page that was seen again unchanged: an earlier record has its body, perhaps under another URL."""
+        if url not in self._places and same in self._places:
+            self._places[url] = self._places[same]
+
+
+def _address(uri: str) -> str | None:
+    # Some writers put the address into angle brackets, as an early version of the standard had it.
+    return canonical(uri.strip("<>"))
+
+
+def _warc_files(path: Path) -> list[Path]:
+    """The WARC files of a recording, in the order of their names."""
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise RecordingError(f"{path} does not exist; a recording is a directory with WARC files")
+    found = [file for folder in (path, path / "warc") if folder.is_dir() for file in sorted(folder.iterdir())]
+    files = [file for file in found if file.name.endswith(_SUFFIXES) and file.is_file()]
+    if not files:
+        raise RecordingError(f"{path} has no .warc or .warc.gz files")
+    return files

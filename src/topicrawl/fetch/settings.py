@@ -1,0 +1,51 @@
+"""How requests are made: the settings of the HTTP client."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from topicrawl import __version__
+from topicrawl.fetch.guard import Network
+
+#: What the parsers can read.
+READABLE = (
+    "text/html",
+    "application/xhtml+xml",
+    "text/plain",
+    "text/markdown",
+    "application/xml",
+    "text/xml",
+    "application/pdf",
+    "application/postscript",
+    "application/zip",
+    "application/x-zip-compressed",
+    "application/gzip",
+    "application/x-gzip",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpSettings:
+    """How requests are made."""
+
+    contact: str = ""  # a web or mail address for the owners of the sites that are visited
+    agent: str = f"topicrawl/{__version__}"  # who we say we are; the contact is added
+    connect_timeout: float = 10.0  # seconds for one address to accept a connection
+    total_timeout: float = 30.0  # seconds from the lookup of the name to the last byte
+    max_bytes: int = 10 * 1024 * 1024  # of a body, before and after decoding
+    max_header_bytes: int = 64 * 1024
+    accept: tuple[str, ...] = READABLE  # media types worth reading
+    proxy: str = ""  # the URL of an HTTP proxy
+    connections: int = 256  # open at once
+    name_seconds: int = 60  # how long the addresses of a name are remembered
+    allow: tuple[Network, ...] = ()  # networks that are opened although they are not public
+    resolve: Mapping[str, str] = field(default_factory=dict)  # addresses of names, as in a hosts file
+
+    @property
+    def user_agent(self) -> str:
+        """
+        >>> HttpSettings(contact="https://example.org/bot", agent="topicrawl/1").user_agent
+        'topicrawl/1 (+https://example.org/bot)'
+        """
+        return f"{self.agent} (+{self.contact})" if self.contact else self.agent
