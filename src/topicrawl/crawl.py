@@ -29,7 +29,6 @@ from topicrawl.frontier.monotony import Monotony
 from topicrawl.records import Failure, Fetch, Link, Page, Parse, Place, Refusal, Response, Visit
 from topicrawl.relevance.model import Relevance
 from topicrawl.strategies.strategy import Strategy
-from topicrawl.urls import host
 
 
 class Stop(StrEnum):
@@ -109,6 +108,7 @@ class Crawl:
     _interrupted: bool = False
     _until: float = float("inf")
     _streaks: dict[str, int] = field(default_factory=dict)  # host → failures in a row
+    _broken: BaseException | None = None  # a defect in a fetch function; failures of the web are values
 
     def interrupt(self) -> None:
         """Finish what is in flight, then stop. May be called from a signal handler of the loop."""
@@ -137,6 +137,8 @@ class Crawl:
                     if visit is not None:
                         yield visit
                     await self._fill()
+                if self._broken is not None:
+                    raise self._broken
                 await self._fill()
                 if not self._tasks and not self._arrived and await self._ended():
                     return
@@ -206,17 +208,17 @@ class Crawl:
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         self._wake.set()
-        if not task.cancelled() and (error := task.exception()):
-            self._error = error
+        if not task.cancelled():
+            self._broken = self._broken or task.exception()
 
     async def _sleep(self) -> None:
         """Until a fetch comes back, a host becomes ready, the time is up or someone interrupts."""
         timer = None
-        wait = self._until - self.parts.clock()
-        if self._room() > 0 and not self._full():
-            ready = await self.parts.frontier.next_ready()
-            if ready is not None:
-                wait = min(wait, ready)
+        wait = float("inf")
+        if not self._full():
+            wait = self._until - self.parts.clock()
+            ready = await self.parts.frontier.next_ready() if self._room() > 0 else None
+            wait = min(wait, ready if ready is not None else wait)
         if wait < float("inf"):
             # Not below a millisecond: a host that is due in 0 s but was just leased would spin.
             timer = asyncio.get_running_loop().call_later(max(0.001, wait), self._wake.set)
@@ -373,6 +375,3 @@ def seed_links(urls: Sequence[str]) -> list[Link]:
     ['http://a/']
     """
     return [Link(url) for url in dict.fromkeys(urls)]
-
-
-__all__ = ["Budget", "Crawl", "Keep", "Outlink", "Parts", "Stop", "host", "seed_links"]

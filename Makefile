@@ -1,0 +1,49 @@
+# Every target sets up what it needs: a bare Debian with python3 (3.11 or newer), python3-venv, make and git is enough.
+PYTHON ?= python3
+BIN := .venv/bin
+# System packages that only some tests need; those tests are skipped by name where they are missing.
+SYSTEM_PACKAGES :=
+
+.PHONY: install demo test test-system lint bench docs docs-check clean
+
+install: .venv/installed
+
+.venv/installed: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Topicrawl needs Python 3.11 or newer")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,fast]'
+	touch $@
+
+demo: install
+	$(BIN)/topicrawl demo --out out/demo
+
+test: install
+	$(BIN)/pytest
+
+test-system:
+	$(if $(SYSTEM_PACKAGES),apt-get update -q && apt-get install -y -q $(SYSTEM_PACKAGES))
+	$(MAKE) test
+
+lint: install
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+docs: install
+	$(BIN)/python tools/make_reference.py
+
+docs-check: install
+	$(BIN)/python tools/make_reference.py --check
+
+.venv-bench/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[bench,fast]'
+	touch $@
+
+bench: .venv-bench/installed
+	.venv-bench/bin/python bench/speed.py
+	.venv-bench/bin/python bench/frontier_speed.py
+
+clean:
+	rm -rf .venv .venv-bench out build dist

@@ -1,0 +1,126 @@
+"""`topicrawl lab`: crawlers over recorded webs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from topicrawl import topic as topics
+from topicrawl.errors import SpaceError, UsageError
+from topicrawl.fetch.replay import Recording
+from topicrawl.lab.simulate import Task, simulate
+from topicrawl.plan import seed_urls
+from topicrawl.records import Visit
+from topicrawl.topic import Topic
+
+
+@click.group("lab")
+def command() -> None:
+    """Run crawlers over a recorded web."""
+
+
+@dataclass(frozen=True)
+class Out:
+    """Where the lines go, and how far the run is."""
+
+    file: IO[str]
+    fetches: int
+    progress: bool
+
+    def line(self, visit: Visit) -> None:
+        row = {
+            "step": visit.step,
+            "url": visit.url,
+            "requested": visit.link.url,
+            "score": visit.place.score,
+            "relevance": visit.relevance,
+            "failure": visit.failure,
+            "source": visit.link.source,
+            "depth": visit.link.depth,
+        }
+        self.file.write(json.dumps(row, ensure_ascii=False) + "\n")
+        if self.progress and visit.step % 25 == 0:
+            click.echo(f"\r{visit.step} of {self.fetches} fetches", nl=False, err=True)
+
+
+@command.command("run")
+@click.argument("web", type=click.Path(path_type=Path))
+@click.option("--words", required=True, help="The topic in words.")
+@click.option("--seed", "seeds", multiple=True, required=True, help="Where to start; may be repeated.")
+@click.option("--strategy", default="best_first", show_default=True, help="name or name:parameter=value,…")
+@click.option("--pages", "fetches", default=1000, show_default=True, type=click.IntRange(1), help="Fetches to make.")
+@click.option("--out", type=click.Path(path_type=Path), help="File for the visits, one JSON object a line; - or none: standard output.")
+@click.option("--examples", type=click.Path(path_type=Path), help="Example pages: lines of url⇥relevant|irrelevant.")
+@click.option("--sessions", type=click.Path(path_type=Path), help="Browsing sessions, TSV or TSV.gz.")
+@click.option("--open-world", is_flag=True, help="Links out of the recording are offered, cost a fetch and fail.")
+def run(**options: Any) -> None:
+    """Crawl a recorded web, one fetch at a time, always in the same order.
+
+    \b
+    Example:
+      topicrawl lab run webs/wikispeedia --words "bird feathers nest" \\
+          --seed http://schools-wikipedia.org/wp/f/Fox.htm --pages 500 --out visits.jsonl
+    """
+    asked = Run(**options)
+    task = asked.task()
+    recording = Recording(asked.web)
+    if recording.torn:
+        click.echo(f"topicrawl: {recording.torn}", err=True)
+    if asked.out is None or str(asked.out) == "-":
+        asyncio.run(_simulated(recording, task, Out(sys.stdout, task.fetches, False)))
+        return
+    try:
+        with asked.out.open("w", encoding="utf-8") as file:
+            asyncio.run(_simulated(recording, task, Out(file, task.fetches, sys.stderr.isatty())))
+    except OSError as error:
+        raise SpaceError(f"{asked.out}: cannot be written: {error.strerror}") from error
+
+
+@dataclass(frozen=True)
+class Run:
+    """The options of `lab run`."""
+
+    web: Path
+    words: str
+    seeds: tuple[str, ...]
+    strategy: str
+    fetches: int
+    out: Path | None
+    examples: Path | None
+    sessions: Path | None
+    open_world: bool
+
+    def task(self) -> Task:
+        topic = Topic.of(self.words)
+        if self.examples is not None:
+            topic = topic.with_examples(*topics.examples(self.examples))
+        if self.sessions is not None and not self.sessions.is_file():
+            raise UsageError(f"{self.sessions}: no such file of browsing sessions")
+        return Task(
+            topic=topic,
+            seeds=seed_urls(self.seeds),
+            strategy=self.strategy,
+            fetches=self.fetches,
+            sessions=self.sessions,
+            open_world=self.open_world,
+        )
+
+
+async def _simulated(recording: Recording, task: Task, out: Out) -> None:
+    done = relevant = failed = 0
+    async for visit in simulate(recording, task):
+        out.line(visit)
+        done = visit.step
+        failed += visit.failure is not None
+        relevant += (visit.relevance or 0.0) >= task.topic.threshold
+    ending = "" if done == task.fetches else "; nothing was left to fetch"
+    click.echo(
+        f"\r{done} fetches, {relevant} judged relevant (similarity ≥ {task.topic.threshold:g}), "
+        f"{failed} failed{ending}", err=True,
+    )  # fmt: skip

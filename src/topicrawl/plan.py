@@ -1,0 +1,216 @@
+"""Typed settings, and the only place that puts the parts of a crawl together."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import logging
+import time
+import tomllib
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Annotated, NamedTuple, get_args, get_origin, get_type_hints
+
+from topicrawl import parse, strategies
+from topicrawl.collection.directory import Collection
+from topicrawl.crawl import Budget, Crawl, Outlink, Parts
+from topicrawl.errors import SeedError, SettingError
+from topicrawl.fetch.guard import networks
+from topicrawl.fetch.http import Http, HttpSettings
+from topicrawl.fetch.polite import Polite
+from topicrawl.frontier.contract import Offer, Rules
+from topicrawl.frontier.limits import Limits
+from topicrawl.frontier.monotony import Monotony
+from topicrawl.frontier.sqlite import Sqlite
+from topicrawl.records import Carry, Link, Response, Visit
+from topicrawl.relevance.vsm import Vsm
+from topicrawl.strategies.strategy import Setting
+from topicrawl.topic import Topic
+from topicrawl.urls import canonical
+
+log = logging.getLogger("topicrawl")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything about a crawl that can be set, by option or in a TOML file; each with its sentence."""
+
+    strategy: Annotated[str, "Which crawler orders the links: name or name:parameter=value,…"] = "best_first"
+    pages: Annotated[int, "Stop when this many pages are kept, earlier runs included; 0: no limit."] = 1000
+    seconds: Annotated[float, "Stop after this many seconds; 0: no limit."] = 0.0
+    delay: Annotated[float, "Seconds between two requests to one host; a longer Crawl-delay is honoured."] = 1.0
+    concurrency: Annotated[int, "Fetches under way at once, each on another host."] = 64
+    host_pages: Annotated[int, "Pages from one host at the most; 0: no limit."] = 5000
+    depth: Annotated[int, "Links from a seed at the most."] = 64
+    url_length: Annotated[int, "Longer addresses are not followed."] = 2000
+    timeout: Annotated[float, "Seconds for one request."] = 30.0
+    max_bytes: Annotated[int, "Larger pages are refused (bytes, decompressed)."] = 10 * 1024 * 1024
+    attempts: Annotated[int, "Attempts at a page whose host fails in a way that may pass."] = 3
+    patience: Annotated[float, "Seconds to wait for unreachable hosts when nothing else is left."] = 600.0
+    contact: Annotated[str, "Your e-mail address or web page, told to every host in the user agent."] = ""
+    robots: Annotated[bool, "Obey robots.txt; switch off only on hosts of your own."] = True
+    proxy: Annotated[str, "An HTTP proxy for all requests, as a URL."] = ""
+    allow_net: Annotated[tuple[str, ...], "A private network that may be asked, such as 127.0.0.0/8."] = ()
+    resolve: Annotated[tuple[str, ...], "A fixed address for a host name, as name=address."] = ()
+    min_free: Annotated[int, "Stop when less than this many MB are free on the disk."] = 100
+
+    def __post_init__(self) -> None:
+        for setting in dataclasses.fields(self):
+            value = getattr(self, setting.name)
+            if isinstance(value, int | float) and not 0 <= value < float("inf"):
+                raise SettingError(f"{setting.name} is {value}: it must be 0 or more")
+        if self.concurrency < 1 or self.attempts < 1:
+            raise SettingError("concurrency and attempts must be 1 or more")
+        networks(self.allow_net)
+        self.addresses()
+        strategies.make(self.strategy)
+
+    def addresses(self) -> dict[str, str]:
+        pairs = [item.partition("=") for item in self.resolve]
+        for name, equals, address in pairs:
+            if not (name and equals and address):
+                raise SettingError(f"resolve takes name=address, not {name!r}")
+        return {name: address for name, _, address in pairs}
+
+
+class Known(NamedTuple):
+    """What is known of a setting."""
+
+    kind: type
+    default: object
+    sentence: str
+
+
+def known_settings() -> dict[str, Known]:
+    """Every setting by its name, for options, files and the reference.
+
+    >>> known_settings()["pages"].default
+    1000
+    """
+    hints = get_type_hints(Settings, include_extras=True)
+    found = {}
+    for item in dataclasses.fields(Settings):
+        kind, sentence = get_args(hints[item.name])
+        found[item.name] = Known(get_origin(kind) or kind, item.default, sentence)
+    return found
+
+
+def read_settings(path: Path) -> dict[str, object]:
+    """The settings of a TOML file; a mistake is one line that says where."""
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise SettingError(f"{path}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingError(f"{path}: not valid TOML: {error}") from error
+    expected = known_settings()
+    for name, value in table.items():
+        if name not in expected:
+            near = difflib.get_close_matches(name, expected, 1)
+            hint = f"did you mean {near[0]!r}?" if near else "`topicrawl crawl --help` lists them"
+            raise SettingError(f"{path}: unknown setting {name!r}; {hint}")
+        kind = expected[name].kind
+        if kind is tuple and isinstance(value, list) and all(isinstance(item, str) for item in value):
+            table[name] = tuple(value)
+        elif kind is float and isinstance(value, int) and not isinstance(value, bool):
+            table[name] = float(value)
+        elif type(value) is not kind:
+            raise SettingError(f"{path}: {name} must be {kind.__name__}, not {value!r}")
+    return table
+
+
+def seed_urls(texts: Sequence[str]) -> list[str]:
+    """Seeds in canonical form; the first that is not a web address is refused."""
+    urls = []
+    for text in texts:
+        url = canonical(text.strip())
+        if url is None:
+            hint = f"; did you mean https://{text.strip()}?" if canonical(f"https://{text.strip()}") else ""
+            raise SeedError(f"the seed {text!r} is not a web address (http or https){hint}")
+        urls.append(url)
+    return urls
+
+
+@dataclass
+class Keeping:
+    """Hands visits to the collection in the collection's own terms."""
+
+    collection: Collection
+
+    def keep(self, visit: Visit, response: Response, outlinks: Sequence[Outlink]) -> None:
+        row = self.collection.row
+        rows = [
+            row(visit.url, out.link, out.place.score if out.place else None, out.refusal) for out in outlinks
+        ]
+        self.collection.keep(visit, response, rows)
+        if visit.failure is not None:
+            log.info("failed %s: %s %s", visit.link.url, visit.failure, visit.detail)
+
+    def retry(self, link: Link, response: Response, attempt: int) -> None:
+        self.collection.store.add_failure(link.url, response, attempt)
+        log.info("attempt %d failed, will be made again %s: %s %s", attempt, link.url, response.failure, response.detail)
+
+
+def identity(topic: Topic, settings: Settings) -> dict[str, Carry]:
+    """What makes a crawl the crawl it is; a directory is resumed only with the same."""
+    return {"words": {word: weight for word, weight in topic.words.items()}, "strategy": settings.strategy}
+
+
+@asynccontextmanager
+async def live(collection: Collection, topic: Topic, settings: Settings) -> AsyncIterator[Crawl]:
+    """A crawl of the live web into a collection, ready to run; everything is closed afterwards."""
+    async with AsyncExitStack() as stack:
+        rules = Rules(
+            delay=settings.delay, host_pages=settings.host_pages, lease_seconds=3600.0, attempts=settings.attempts + 2
+        )
+        frontier = Sqlite(collection.directory / "frontier.sqlite", rules, time.time)
+        stack.push_async_callback(frontier.close)
+        if collection.lost:
+            log.warning("%d pages no longer read back and will be fetched again", len(collection.lost))
+            await frontier.reopen([Offer(row.link, row.place) for row in collection.lost])
+        http = await stack.enter_async_context(Http(_http_settings(settings)))
+        polite = Polite(http, delay=settings.delay, robots=settings.robots)
+        yield _crawl(collection, topic, settings, frontier, polite)
+
+
+def _http_settings(settings: Settings) -> HttpSettings:
+    return HttpSettings(
+        contact=settings.contact,
+        total_timeout=settings.timeout,
+        max_bytes=settings.max_bytes,
+        proxy=settings.proxy or None,
+        connections=settings.concurrency * 2,
+        allow=networks(settings.allow_net),
+        resolve=settings.addresses(),
+    )
+
+
+def _crawl(
+    collection: Collection, topic: Topic, settings: Settings, frontier: Sqlite, polite: Polite
+) -> Crawl:
+    strategy = strategies.make(settings.strategy)
+    vsm = Vsm(topic)
+    strategy.begin(Setting(topic, vsm, Random(0)))
+    parts = Parts(
+        frontier=frontier,
+        fetch=collection.through(polite),
+        parse=partial(parse.read, styles=strategy.styles, context=strategy.context),
+        relevance=vsm,
+        strategy=strategy,
+        keep=Keeping(collection),
+        clock=time.time,
+        limits=Limits(depth=settings.depth, length=settings.url_length),
+        monotony=Monotony(),
+        delay_of=polite.delay_of,
+    )
+    budget = Budget(
+        pages=settings.pages, seconds=settings.seconds, concurrency=settings.concurrency,
+        attempts=settings.attempts, patience=settings.patience,
+    )  # fmt: skip
+    step, pages = collection.store.counts()
+    return Crawl(parts, budget, step=step, pages=pages)
+

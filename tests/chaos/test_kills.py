@@ -1,0 +1,87 @@
+"""A crawl that is killed again and again loses nothing and stays polite; the judge is the web server's own log."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+import pytest
+
+PAGES, HOSTS, KILLS = 5000, 50, 10
+DELAY, IN_FLIGHT = 0.1, 32
+SLACK = 0.005  # seconds by which a busy machine may log a request late
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[tuple[int, Path]]:
+    log = tmp_path / "requests.log"
+    script = Path(__file__).parent / "site.py"
+    command = [sys.executable, str(script), str(PAGES), str(HOSTS), str(log)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield int(process.stdout.readline()), log
+        process.kill()
+
+
+def crawl(directory: Path, port: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [
+            sys.executable, "-m", "topicrawl", "crawl", "dengue fever", "--out", str(directory),
+            "--seed", f"http://127.0.1.1:{port}/p/0", "--pages", "0", "--delay", str(DELAY),
+            "--concurrency", str(IN_FLIGHT), "--allow-net", "127.0.0.0/8", "--min-free", "0",
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def requests(log: Path) -> list[tuple[float, str, str]]:
+    rows = (line.split("\t") for line in log.read_text().splitlines())
+    return [(float(at), host, path) for at, host, path in rows]
+
+
+@pytest.mark.chaos
+def test_ten_kills_lose_no_page_and_break_no_delay(site: tuple[int, Path], tmp_path: Path) -> None:
+    port, log = site
+    directory = tmp_path / "crawl"
+    random = Random(20261115)
+    for _ in range(KILLS):
+        before = len(requests(log)) if log.exists() else 0
+        process = crawl(directory, port)
+        # Wait until it is at work, then let it live for a random moment.
+        while process.poll() is None and (not log.exists() or len(requests(log)) < before + 10):
+            time.sleep(0.02)
+        time.sleep(random.uniform(0.0, 1.0))
+        assert process.poll() is None, "the crawl ended before it could be killed"
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert crawl(directory, port).wait(timeout=120) == 0
+
+    asked = requests(log)
+    fetched = Counter(path for _, _, path in asked if path.startswith("/p/"))
+    assert set(fetched) == {f"/p/{n}" for n in range(PAGES)}, "no page was lost"
+    repeats = sum(fetched.values()) - PAGES
+    assert repeats <= KILLS * IN_FLIGHT
+    assert kept(directory) == PAGES
+
+    closest = min(
+        later - earlier
+        for host in {host for _, host, _ in asked}
+        for earlier, later in pairwise(at for at, name, _ in asked if name == host)
+    )
+    assert closest >= DELAY - SLACK, f"two requests to a host {closest:.4f} s apart"
+
+
+def kept(directory: Path) -> int:
+    database = sqlite3.connect(directory / "topicrawl.sqlite")
+    (count,) = database.execute("SELECT count(*) FROM pages").fetchone()
+    database.close()
+    return int(count)

@@ -1,0 +1,116 @@
+"""A user's mistake is one clear line, the right exit code, no traceback, and nothing is lost."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+SEED = "http://127.0.0.1:9/"
+
+MISTAKES = [
+    (["crawl", "", "--seed", SEED], 2, "no words"),
+    (["crawl", "?!", "--seed", SEED], 2, "no words"),
+    (["crawl"], 2, "what is the topic"),
+    (["crawl", "dengue"], 2, "--seed"),
+    (["crawl", "dengue", "--seed", "who.int"], 2, "did you mean https://who.int"),
+    (["crawl", "dengue", "--seed", "ftp://who.int/"], 2, "not a web address"),
+    (["crawl", "dengue", "--seed", "not a url"], 2, "not a web address"),
+    (["crawl", "dengue", "--seeds", "nowhere.txt"], 2, "nowhere.txt"),
+    (["crawl", "dengue", "--seed", SEED, "--strategy", "best_frist"], 2, "did you mean 'best_first'"),
+    (["crawl", "dengue", "--seed", SEED, "--strategy", "best_first:achor=1"], 2, "did you mean 'anchor'"),
+    (["crawl", "dengue", "--seed", SEED, "--delay", "-1"], 2, "0 or more"),
+    (["crawl", "dengue", "--seed", SEED, "--delay", "nan"], 2, "0 or more"),
+    (["crawl", "dengue", "--seed", SEED, "--pages", "many"], 2, "many"),
+    (["crawl", "dengue", "--seed", SEED, "--concurrency", "0"], 2, "1 or more"),
+    (["crawl", "dengue", "--seed", SEED, "--allow-net", "everything"], 2, "everything"),
+    (["crawl", "dengue", "--seed", SEED, "--resolve", "a"], 2, "name=address"),
+    (["crawl", "dengue", "--topic", "t.toml", "--seed", SEED], 2, "not both"),
+    (["crawl", "--topic", "t.toml", "--seed", SEED], 2, "t.toml"),
+    (["crawl", "dengue", "--config", "c.toml", "--seed", SEED], 2, "c.toml"),
+    (["crawl", "dengue", "--sed", SEED], 2, "--sed"),
+    (["crwal", "dengue"], 2, "crwal"),
+    (["status", "nowhere"], 3, "no crawl here"),
+    (["why", "nowhere", SEED], 3, "no crawl here"),
+    (["lab", "run", "nowhere", "--words", "a b", "--seed", SEED], 3, "nowhere"),
+    (["lab", "run", ".", "--words", "a b", "--seed", SEED], 3, "WARC"),
+    (["lab", "run", ".", "--words", "", "--seed", SEED], 2, "no words"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "code", "words"), MISTAKES, ids=lambda value: " ".join(value) if isinstance(value, list) else None)
+def test_a_mistake_is_one_line(run, arguments: list[str], code: int, words: str) -> None:  # type: ignore[no-untyped-def]
+    ran = run(*arguments)
+    assert (ran.code, ran.out) == (code, "")
+    assert words in ran.err
+    assert "Traceback" not in ran.err
+    assert not list(Path().iterdir()), "a refused command leaves nothing behind"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("pages = ", "not valid TOML"),
+        ("paegs = 3", "did you mean 'pages'"),
+        ("pages = 'x'", "must be int"),
+        ("pages = true", "must be int"),
+        ("robots = 1", "must be bool"),
+        ("allow_net = '127.0.0.0/8'", "must be tuple"),
+        ("zzzz = 1", "--help"),
+    ],
+)
+def test_a_mistake_in_the_settings_file_names_the_file(run, text: str, words: str) -> None:  # type: ignore[no-untyped-def]
+    Path("c.toml").write_text(text)
+    ran = run("crawl", "dengue", "--seed", SEED, "--config", "c.toml")
+    assert ran.code == 2
+    assert "c.toml" in ran.err
+    assert words in ran.err
+
+
+def test_a_directory_of_another_program_is_left_alone(run) -> None:  # type: ignore[no-untyped-def]
+    Path("dengue").mkdir()
+    Path("dengue/thesis.doc").write_text("three years")
+    ran = run("crawl", "dengue", "--seed", SEED)
+    assert ran.code == 3
+    assert "thesis.doc" in ran.err
+    assert [path.name for path in Path("dengue").iterdir()] == ["thesis.doc"]
+
+
+def test_a_file_is_not_a_directory(run) -> None:  # type: ignore[no-untyped-def]
+    Path("dengue").write_text("three years")
+    ran = run("crawl", "dengue", "--seed", SEED)
+    assert ran.code == 3
+    assert Path("dengue").read_text() == "three years"
+
+
+def test_a_database_of_another_program_is_refused(run) -> None:  # type: ignore[no-untyped-def]
+    Path("dengue").mkdir()
+    with sqlite3.connect("dengue/topicrawl.sqlite") as database:
+        database.execute("CREATE TABLE recipes (name)")
+    database.close()
+    for command in (["crawl", "dengue", "--seed", SEED], ["status", "dengue"], ["why", "dengue", SEED]):
+        ran = run(*command)
+        assert ran.code == 3
+        assert "another program" in ran.err
+
+
+def test_a_torn_database_is_refused(run) -> None:  # type: ignore[no-untyped-def]
+    Path("dengue").mkdir()
+    Path("dengue/topicrawl.sqlite").write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
+    for command in (["crawl", "dengue", "--seed", SEED], ["status", "dengue"]):
+        ran = run(*command)
+        assert ran.code == 3
+        assert "topicrawl.sqlite" in ran.err
+        assert "Traceback" not in ran.err
+
+
+def test_a_newer_format_is_refused(run) -> None:  # type: ignore[no-untyped-def]
+    Path("dengue").mkdir()
+    with sqlite3.connect("dengue/topicrawl.sqlite") as database:
+        database.execute("PRAGMA application_id=28865")
+        database.execute("PRAGMA user_version=999")
+    database.close()
+    ran = run("status", "dengue")
+    assert ran.code == 3
+    assert "upgrade" in ran.err

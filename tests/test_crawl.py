@@ -1,0 +1,396 @@
+"""The loop: what is fetched when, what is kept, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+
+import pytest
+
+from topicrawl import parse
+from topicrawl.crawl import Budget, Crawl, Outlink, Parts, Stop, seed_links
+from topicrawl.errors import SpaceError
+from topicrawl.frontier.contract import Lease, Offer, Rules
+from topicrawl.frontier.limits import Limits
+from topicrawl.frontier.memory import Memory
+from topicrawl.frontier.monotony import Monotony
+from topicrawl.records import Failure, Hop, Link, Place, Refusal, Response, Visit
+from topicrawl.relevance.vsm import Vsm
+from topicrawl.strategies import make
+from topicrawl.strategies.best_first import BestFirst
+from topicrawl.strategies.strategy import Setting, Strategy
+from topicrawl.topic import Topic
+
+TOPIC = Topic.of("dengue fever")
+A, B, C, D = (f"http://{name}.example/" for name in "abcd")
+
+
+def html(text: str = "", links: Sequence[tuple[str, str]] = (), head: str = "") -> bytes:
+    anchors = "".join(f'<p><a href="{url}">{anchor}</a></p>' for url, anchor in links)
+    return f"<html><head><title>t</title>{head}</head><body><p>{text}</p>{anchors}</body></html>".encode()
+
+
+Answer = bytes | Failure | str  # a page, a failure, or where a redirect leads
+
+
+@dataclass
+class Web:
+    """A few pages as a fetch function; answers of a URL are given one after the other, the last for ever."""
+
+    pages: Mapping[str, Answer | list[Answer]]
+    asked: list[str] = field(default_factory=list)
+    now: float = 1000.0
+
+    async def __call__(self, link: Link) -> Response:
+        await asyncio.sleep(0)
+        self.asked.append(link.url)
+        hops: list[Hop] = []
+        url = link.url
+        while True:
+            answer = self.pages.get(url, Failure.NOT_FOUND)
+            if isinstance(answer, list):
+                answer = answer.pop(0) if len(answer) > 1 else answer[0]
+            if isinstance(answer, Failure):
+                return Response(link.url, url, at=self.now, failure=answer, hops=tuple(hops))
+            if isinstance(answer, bytes):
+                headers = {"content-type": "text/html; charset=utf-8"}
+                return Response(link.url, url, 200, headers, answer, self.now, tuple(hops))
+            hops.append(Hop(url, 301))
+            url = answer
+
+
+@dataclass
+class Notes:
+    """Remembers what it was given to keep."""
+
+    visits: list[Visit] = field(default_factory=list)
+    outlinks: dict[str, list[Outlink]] = field(default_factory=dict)
+    retries: list[tuple[str, int]] = field(default_factory=list)
+    full_after: int = 10**9
+
+    def keep(self, visit: Visit, response: Response, outlinks: Sequence[Outlink]) -> None:
+        if len(self.visits) >= self.full_after:
+            raise SpaceError("the disk is full")
+        self.visits.append(visit)
+        self.outlinks[visit.link.url] = list(outlinks)
+
+    def retry(self, link: Link, response: Response, attempt: int) -> None:
+        self.retries.append((link.url, attempt))
+
+
+@dataclass
+class Rig:
+    """A crawl over a small web, with everything in reach."""
+
+    web: Web
+    strategy: Strategy = field(default_factory=BestFirst)
+    budget: Budget = field(default_factory=lambda: Budget(concurrency=1))
+    notes: Notes = field(default_factory=Notes)
+    limits: Limits | None = None
+    monotony: Monotony | None = None
+    scope: Callable[[str], bool] | None = None
+    rules: Rules = field(default_factory=lambda: Rules(delay=0.0, parallel=0))
+
+    def __post_init__(self) -> None:
+        vsm = Vsm(TOPIC)
+        self.strategy.begin(Setting(TOPIC, vsm, Random(0)))
+        self.frontier = Memory(self.rules, self.clock)
+        parts = Parts(
+            frontier=self.frontier, fetch=self.web, parse=parse.read, relevance=vsm, strategy=self.strategy,
+            keep=self.notes, clock=self.clock, limits=self.limits, monotony=self.monotony, scope=self.scope,
+        )  # fmt: skip
+        self.crawl = Crawl(parts, self.budget)
+
+    def clock(self) -> float:
+        return self.web.now
+
+    async def go(self, *seeds: str) -> list[Visit]:
+        await self.crawl.seed(seed_links(seeds or (A,)))
+        return [visit async for visit in self.crawl.visits()]
+
+    def run(self, *seeds: str) -> list[str]:
+        return [visit.link.url for visit in asyncio.run(self.go(*seeds))]
+
+
+def rig(pages: Mapping[str, Answer | list[Answer]], **options: object) -> Rig:
+    return Rig(Web(pages), **options)  # type: ignore[arg-type]
+
+
+def test_the_best_link_is_fetched_first() -> None:
+    crawl = rig({A: html("x", [(B, "imprint"), (C, "dengue"), (D, "dengue fever")]), B: html(), C: html(), D: html()})
+    assert crawl.run() == [A, D, C, B]
+    assert crawl.crawl.stopped == Stop.EMPTY
+
+
+def test_a_visit_tells_what_was_asked_what_came_and_how_relevant_it_is() -> None:
+    crawl = rig({A: html("dengue fever", [(B, "more")]), B: B + "x", B + "x": html("trains")})
+    first, second = asyncio.run(crawl.go())
+    assert (first.step, first.url, first.failure, first.status) == (1, A, None, 200)
+    assert first.relevance is not None
+    assert first.relevance > 0.5
+    assert (second.step, second.link.url, second.url, second.relevance) == (2, B, B + "x", 0.0)
+    assert (second.link.source, second.link.anchor, second.link.depth) == (A, "more", 1)
+    assert dict(second.place.parts) == pytest.approx({"page": first.relevance, "anchor": 0.0})
+
+
+def test_a_page_is_kept_before_the_frontier_is_told() -> None:
+    order: list[str] = []
+
+    class Told(Memory):
+        async def complete(
+            self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0
+        ) -> bool:
+            order.append(f"complete {lease.link.url}")
+            return await super().complete(lease, reason, offers, wait=wait)
+
+    class Kept(Notes):
+        def keep(self, visit: Visit, response: Response, outlinks: Sequence[Outlink]) -> None:
+            order.append(f"keep {visit.link.url}")
+
+    crawl = rig({A: html("x", [(B, "b")]), B: html()}, notes=Kept())
+    crawl.crawl.parts = replace(crawl.crawl.parts, frontier=Told(crawl.rules, crawl.clock))
+    crawl.run()
+    assert order == [f"keep {A}", f"complete {A}", f"keep {B}", f"complete {B}"]
+
+
+@pytest.mark.parametrize("concurrency", [1, 3, 50])
+@pytest.mark.parametrize(("budget", "reason"), [(Budget(pages=7), Stop.PAGES), (Budget(fetches=7), Stop.FETCHES)])
+def test_budgets_are_exact_however_many_fetches_are_in_flight(concurrency: int, budget: Budget, reason: Stop) -> None:
+    links = [(f"http://h{n}.example/", "dengue") for n in range(40)]
+    pages: dict[str, Answer | list[Answer]] = {A: html("x", links)} | {url: html() for url, _ in links}
+    crawl = rig(pages, budget=replace(budget, concurrency=concurrency))
+    assert len(crawl.run()) == 7
+    assert len(crawl.web.asked) == 7
+    assert crawl.crawl.stopped == reason
+
+
+def test_failures_are_not_pages() -> None:
+    links = [(f"http://h{n}.example/", "x") for n in range(9)]
+    crawl = rig({A: html("x", links), links[8][0]: html()}, budget=Budget(pages=2, concurrency=4))
+    visits = asyncio.run(crawl.go())
+    assert [visit.failure for visit in visits].count(None) == 2
+    assert len(visits) == 10
+
+
+def test_time_is_a_budget() -> None:
+    endless: dict[str, Answer | list[Answer]] = {
+        f"http://h{n}.example/": html("x", [(f"http://h{n + 1}.example/", "x")]) for n in range(50)
+    }
+    crawl = rig(endless, budget=Budget(seconds=10.0, concurrency=1))
+    visits = 0
+
+    async def going() -> None:
+        nonlocal visits
+        await crawl.crawl.seed(seed_links(["http://h0.example/"]))
+        async for _ in crawl.crawl.visits():
+            visits += 1
+            crawl.web.now += 3.0
+
+    asyncio.run(going())
+    assert crawl.crawl.stopped == Stop.TIME
+    assert visits == 4
+
+
+def test_an_interrupt_finishes_what_is_in_flight_and_gives_back_the_rest() -> None:
+    links = [(f"http://h{n}.example/", "x") for n in range(30)]
+    pages: dict[str, Answer | list[Answer]] = {A: html("x", links)} | {url: html() for url, _ in links}
+    crawl = rig(pages, budget=Budget(concurrency=5), strategy=make("n_best_first:n=10"))
+
+    async def going() -> int:
+        await crawl.crawl.seed(seed_links([A]))
+        visits = 0
+        async for _ in crawl.crawl.visits():
+            visits += 1
+            if visits == 3:
+                crawl.crawl.interrupt()
+        counts = await crawl.frontier.counts()
+        assert counts.leased == 0
+        assert counts.waiting + counts.done == 31
+        return visits
+
+    assert asyncio.run(going()) == len(crawl.web.asked) < 31
+    assert crawl.crawl.stopped == Stop.INTERRUPTED
+
+
+def test_a_passing_failure_is_tried_again_and_then_final() -> None:
+    crawl = rig({A: [Failure.TIMEOUT, html("x", [(B, "b")])], B: Failure.SERVER_ERROR}, budget=Budget(attempts=3))
+
+    async def going() -> list[Visit]:
+        await crawl.crawl.seed(seed_links([A]))
+        found = []
+        task = asyncio.create_task(clockwork())
+        async for visit in crawl.crawl.visits():
+            found.append(visit)
+        task.cancel()
+        return found
+
+    async def clockwork() -> None:
+        while True:
+            await asyncio.sleep(0.001)
+            crawl.web.now += 5.0
+
+    first, second = asyncio.run(going())
+    assert (first.failure, second.failure) == (None, Failure.SERVER_ERROR)
+    assert crawl.web.asked == [A, A, B, B, B]
+    assert crawl.notes.retries == [(A, 1), (B, 1), (B, 2)]
+
+
+def test_a_host_that_stays_away_ends_the_crawl_only_when_nothing_else_is_left() -> None:
+    crawl = rig({A: [Failure.CONNECTION], B: html()}, budget=Budget(patience=1.0, concurrency=1))
+    assert crawl.run(A, B) == [B]
+    assert crawl.crawl.stopped == Stop.UNREACHABLE
+    assert asyncio.run(crawl.frontier.counts()).waiting == 1
+
+
+def test_a_slow_host_does_not_hold_up_the_others() -> None:
+    links = [(f"http://h{n}.example/", "x") for n in range(30)]
+    pages: dict[str, Answer | list[Answer]] = {A: html("x", [(B, "dengue fever"), *links])}
+    web = Web(pages | {B: html()} | {url: html() for url, _ in links})
+
+    @dataclass
+    class Slow:
+        release: asyncio.Event
+
+        async def __call__(self, link: Link) -> Response:
+            if link.url == B:
+                await self.release.wait()
+            return await web(link)
+
+    async def going() -> list[str]:
+        crawl = Rig(web, budget=Budget(concurrency=4))
+        release = asyncio.Event()
+        crawl.crawl.parts = replace(crawl.crawl.parts, fetch=Slow(release))
+        await crawl.crawl.seed(seed_links([A]))
+        found = []
+        async for visit in crawl.crawl.visits():
+            found.append(visit.link.url)
+            if len(found) == 31:
+                release.set()
+        return found
+
+    assert asyncio.run(going())[-1] == B
+
+
+def test_a_fetch_that_takes_for_ever_is_a_timeout() -> None:
+    crawl = rig({A: html()}, budget=Budget(deadline=0.01, attempts=1))
+
+    async def never(link: Link) -> Response:
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    crawl.crawl.parts = replace(crawl.crawl.parts, fetch=never)
+    assert [visit.failure for visit in asyncio.run(crawl.go())] == [Failure.TIMEOUT]
+
+
+def test_links_that_ask_not_to_be_followed_are_not() -> None:
+    body = f'<p><a rel="external NoFollow" href="{B}">x</a> <a href="{C}">y</a></p>'.encode()
+    crawl = rig({A: body, B: html(), C: html()})
+    assert crawl.run() == [A, C]
+    assert {out.link.url: out.refusal for out in crawl.notes.outlinks[A]} == {B: Refusal.NOFOLLOW, C: None}
+
+
+def test_a_page_that_forbids_following_has_no_links() -> None:
+    head = '<meta name="robots" content="nofollow">'
+    crawl = rig({A: html("x", [(B, "b")], head), B: html()})
+    assert crawl.run() == [A]
+    assert [out.refusal for out in crawl.notes.outlinks[A]] == [Refusal.NOFOLLOW]
+
+
+def test_a_page_that_forbids_keeping_is_followed_but_not_counted() -> None:
+    head = '<meta name="robots" content="noindex">'
+    crawl = rig({A: html("x", [(B, "b")], head), B: html()})
+    visits = asyncio.run(crawl.go())
+    assert [(visit.link.url, visit.failure) for visit in visits] == [(A, Failure.NOINDEX), (B, None)]
+    assert crawl.crawl.pages == 1
+
+
+def test_a_redirect_to_a_page_that_is_here_is_a_duplicate() -> None:
+    crawl = rig({A: html("x", [(B, "dengue"), (C, "x")]), B: html(), C: B})
+    visits = asyncio.run(crawl.go())
+    assert [(visit.link.url, visit.failure) for visit in visits] == [(A, None), (B, None), (C, Failure.DUPLICATE)]
+
+
+def test_where_a_redirect_ended_is_not_fetched_again() -> None:
+    crawl = rig({A: html("x", [(B, "dengue"), (C, "x")]), B: C, C: html()})
+    assert crawl.run() == [A, B]
+
+
+def test_links_outside_the_scope_are_refused_by_name() -> None:
+    crawl = rig({A: html("x", [(B, "b"), (C, "c")]), C: html()}, scope=lambda url: url != B)
+    assert crawl.run() == [A, C]
+    assert [out.refusal for out in crawl.notes.outlinks[A] if out.link.url == B] == [Refusal.OUT_OF_SCOPE]
+
+
+def test_the_best_of_several_links_to_a_page_counts() -> None:
+    crawl = rig({A: html("x", [(B, "here"), (C, "dengue"), (B, "dengue fever")]), B: html(), C: html()})
+    assert crawl.run() == [A, B, C]
+    assert sorted(out.link.url for out in crawl.notes.outlinks[A]) == [B, C]
+
+
+def test_n_best_first_looks_at_new_links_only_after_n_pages() -> None:
+    pages: dict[str, Answer | list[Answer]] = {
+        A: html("x", [(B, "dengue"), (C, "x")]), B: html("x", [(D, "dengue fever")]), C: html(), D: html()
+    }  # fmt: skip
+    assert rig(dict(pages)).run() == [A, B, D, C]
+    assert rig(dict(pages), strategy=make("n_best_first:n=2")).run() == [A, B, C, D]
+
+
+def test_a_strategy_may_combine_the_places_of_two_in_links() -> None:
+    @dataclass
+    class Mean(BestFirst):
+        def combine(self, old: Place, new: Place) -> Place:
+            return Place((old.score + new.score) / 2)
+
+    pages: dict[str, Answer | list[Answer]] = {
+        A: html("", [(B, "dengue fever"), (C, "dengue fever"), (D, "dengue")]), B: html("", [(C, "x")]),
+        C: html(), D: html(),
+    }  # fmt: skip
+    assert rig(dict(pages)).run() == [A, B, C, D]
+    assert rig(dict(pages), strategy=Mean(page=0, anchor=1)).run() == [A, B, D, C]
+
+
+def test_a_strategy_may_revise_waiting_links() -> None:
+    @dataclass
+    class Late(BestFirst):
+        def revise(self) -> Mapping[str, float]:
+            return {C: 1.0, "http://unknown.example/": 1.0}
+
+    crawl = rig({A: html("", [(B, "dengue fever"), (C, "x")]), B: html(), C: html()}, strategy=Late())
+    assert crawl.run()[:2] == [A, C]
+
+
+def test_a_full_disk_stops_the_crawl_and_loses_nothing() -> None:
+    crawl = rig({A: html("x", [(B, "b"), (C, "c")]), B: html(), C: html()}, notes=Notes(full_after=1))
+    with pytest.raises(SpaceError):
+        crawl.run()
+    assert crawl.crawl.stopped == Stop.SPACE
+    counts = asyncio.run(crawl.frontier.counts())
+    assert (counts.done, counts.waiting + counts.leased) == (1, 2)
+
+
+def test_a_defect_in_a_fetch_function_is_not_hidden() -> None:
+    crawl = rig({A: html()})
+
+    async def broken(link: Link) -> Response:
+        raise ZeroDivisionError
+
+    crawl.crawl.parts = replace(crawl.crawl.parts, fetch=broken)
+    with pytest.raises(ZeroDivisionError):
+        crawl.run()
+
+
+def test_leaving_early_gives_back_what_is_out() -> None:
+    links = [(f"http://h{n}.example/", "x") for n in range(9)]
+    crawl = rig({A: html("x", links)}, budget=Budget(concurrency=4))
+
+    async def going() -> None:
+        await crawl.crawl.seed(seed_links([A]))
+        visits = crawl.crawl.visits()
+        await anext(visits)
+        await visits.aclose()  # type: ignore[attr-defined]
+        counts = await crawl.frontier.counts()
+        assert (counts.leased, counts.done, counts.waiting) == (0, 1, 9)
+
+    asyncio.run(going())

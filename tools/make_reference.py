@@ -1,0 +1,97 @@
+"""Writes docs/reference/*.md from the code; `--check` fails when they are not what the code says."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import sys
+from pathlib import Path
+
+import click
+
+from topicrawl import cli, records, strategies
+from topicrawl.cli.strategies_command import described
+from topicrawl.plan import known_settings
+
+REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
+MADE = "<!-- made by tools/make_reference.py: change the code, then `make docs` -->\n\n"
+
+
+def commands() -> str:
+    text = "# Command line\n\n"
+    text += "Exit codes: 0 done; 1 an error of ours; 2 wrong use; 3 a directory or recording that cannot be used; "
+    text += "4 no space left; 5 not one page could be fetched; 130 interrupted (the same command goes on).\n"
+    context = click.Context(cli.topicrawl, info_name="topicrawl", max_content_width=100, terminal_width=100)
+    for name in cli.COMMANDS:
+        command = importlib.import_module(f"topicrawl.cli.{name}_command").command
+        text += helped(command, context, name, 2)
+    return text
+
+
+def helped(command: click.Command, parent: click.Context, name: str, level: int) -> str:
+    context = click.Context(command, parent, name, max_content_width=100, terminal_width=100)
+    text = f"\n{'#' * level} {context.command_path}\n\n```\n{command.get_help(context)}\n```\n"
+    if isinstance(command, click.Group):
+        for child in command.list_commands(context):
+            found = command.get_command(context, child)
+            assert found is not None
+            text += helped(found, context, child, level + 1)
+    return text
+
+
+def settings() -> str:
+    text = "# Settings\n\nEach is an option of `topicrawl crawl` (`host_pages` is `--host-pages`) and a key of the TOML file "
+    text += "given with `--config`; options win over the file. An unknown key is refused with the nearest known one.\n\n"
+    text += "| setting | type | default | what it does |\n|---|---|---|---|\n"
+    for name, known in known_settings().items():
+        default = "none" if known.default in ("", ()) else known.default
+        kind = "list of str" if known.kind is tuple else known.kind.__name__
+        text += f"| `{name}` | {kind} | {default} | {known.sentence.replace('|', chr(92) + '|')} |\n"
+    return text
+
+
+def crawlers() -> str:
+    text = "# Strategies\n\nUse one with `--strategy name` or `--strategy name:parameter=value,…`.\n\n"
+    text += "| name | family | paper | needs | parameters | |\n|---|---|---|---|---|---|\n"
+    for kind in strategies.available().values():
+        row = described(kind)
+        parameters, inputs = row["parameters"], row["inputs"]
+        assert isinstance(parameters, dict)
+        assert isinstance(inputs, list)
+        shown = ", ".join(f"`{name}={value}`" for name, value in parameters.items()) or "none"
+        text += f"| `{row['name']}` | {row['family']} | {row['paper']} | {', '.join(inputs)} | {shown} | {row['sentence']} |\n"
+    return text
+
+
+def reasons() -> str:
+    source = inspect.getsource(records)
+    text = "# Named reasons\n\nWhy a fetch gave no page (`failure` in visits, `status`, `why` and JSON events):\n\n"
+    text += members(source, "Failure")
+    text += "\nWhy a link was never put into the frontier (`refusal` in the links table, and `why`):\n\n"
+    return text + members(source, "Refusal")
+
+
+def members(source: str, name: str) -> str:
+    body = source.partition(f"class {name}(StrEnum):")[2].partition("\n\n\n")[0]
+    text = "| name | what it means |\n|---|---|\n"
+    for value, comment in re.findall(r'^    [A-Z_]+ = "(\w+)"(?:  # (.*))?$', body, re.M):
+        text += f"| `{value}` | {comment or value.replace('_', ' ')} |\n"
+    return text
+
+
+def main() -> None:
+    stale = []
+    for name, make in {"cli": commands, "settings": settings, "strategies": crawlers, "failures": reasons}.items():
+        path, text = REFERENCE / f"{name}.md", MADE + make()
+        if not path.exists() or path.read_text("utf-8") != text:
+            stale.append(path.name)
+            if "--check" not in sys.argv:
+                path.write_text(text, "utf-8")
+    if stale and "--check" in sys.argv:
+        sys.exit(f"not fresh: {', '.join(stale)}; run `make docs`")
+    print(f"{len(stale)} of the references {'written' if stale else 'were stale'}")
+
+
+if __name__ == "__main__":
+    main()
