@@ -1,0 +1,160 @@
+"""What a language contributes: which words carry no meaning, which words are one, how rare each is.
+
+Stems are Porter's original for English and Snowball's for other languages. Rarity is an inverse document
+frequency from general word counts, so that it is the same for the first page of a crawl and the last.
+Tables are read when they are first asked for.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+from functools import cache, cached_property
+from importlib import resources
+
+import Stemmer
+
+#: ISO 639-1 → the name of its algorithm. The papers stem English with Porter's original, not its successor.
+ALGORITHMS = {
+    "ar": "arabic",
+    "ca": "catalan",
+    "cs": "czech",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "en": "porter",
+    "eo": "esperanto",
+    "es": "spanish",
+    "et": "estonian",
+    "eu": "basque",
+    "fa": "persian",
+    "fi": "finnish",
+    "fr": "french",
+    "ga": "irish",
+    "hi": "hindi",
+    "hu": "hungarian",
+    "hy": "armenian",
+    "id": "indonesian",
+    "it": "italian",
+    "lt": "lithuanian",
+    "ne": "nepali",
+    "nl": "dutch",
+    "no": "norwegian",
+    "pl": "polish",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sr": "serbian",
+    "st": "sesotho",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+    "yi": "yiddish",
+}
+_SAME = {"nb": "no", "nn": "no"}
+#: Entries of the cache in front of the stemmer; about 25 MB when full.
+_CACHED = 200_000
+
+
+class Lexicon:
+    """The words of one language; ask `lexicon(language)` for it.
+
+    >>> english = lexicon("en")
+    >>> english.terms(["the", "hunting", "owls", "of", "a", "forest"])
+    ['hunt', 'owl', 'forest']
+    >>> english.terms(["the", "who", "reports"], keep=frozenset({"who"}))
+    ['who', 'report']
+    """
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+        algorithm = ALGORITHMS.get(language, "")
+        # An older PyStemmer knows fewer languages; ours has a cache of its own, faster than its.
+        known = algorithm in Stemmer.algorithms()
+        self._stemmer = Stemmer.Stemmer(algorithm, 0) if known else None
+        self._terms = _Terms(self)
+
+    @cached_property
+    def stop(self) -> frozenset[str]:
+        """Words that say nothing about a topic."""
+        lines = _data(f"stop.{self.language}.txt").decode().splitlines()
+        return frozenset(line for line in lines if not line.startswith("#"))
+
+    def stem(self, word: str) -> str:
+        """The common form of a word's inflections.
+
+        >>> lexicon("en").stem("relational"), lexicon("de").stem("häuser"), lexicon("xx").stem("häuser")
+        ('relat', 'haus', 'häuser')
+        """
+        if self._stemmer is None:
+            return word
+        stem: str = self._stemmer.stemWord(word)
+        return stem
+
+    def terms(self, words: Iterable[str], keep: frozenset[str] = frozenset()) -> list[str]:
+        """Stems of words in their order, without stop words and single letters; words in `keep` stay."""
+        if keep:
+            return [
+                term for word in words if (term := self.stem(word) if word in keep else self._terms[word])
+            ]
+        return list(filter(None, map(self._terms.__getitem__, words)))
+
+    def idf(self, term: str) -> float:
+        """How rare a stem is: 0 for one in every document; an unknown one counts as the rarest known.
+
+        >>> english = lexicon("en")
+        >>> english.idf("peopl") < english.idf("forest") < english.idf("owl") < english.idf("qqqq")
+        True
+        >>> lexicon("xx").idf("anything")
+        1.0
+        """
+        weights, rarest = self.rarity
+        return weights.get(term, rarest)
+
+    @cached_property
+    def rarity(self) -> tuple[dict[str, float], float]:
+        """Stem → idf, and the idf of what is not listed: for loops that cannot afford a call a term."""
+        # A line of the table is an idf in hundredths, then the stems that have it.
+        packed = _data(f"idf.{self.language}.txt.z")
+        if not packed:
+            return {}, 1.0
+        weights: dict[str, float] = {}
+        rarest = 0.0
+        for line in zlib.decompress(packed).decode().splitlines():
+            hundredths, *stems = line.split(" ")
+            rarest = int(hundredths) / 100
+            weights.update(dict.fromkeys(stems, rarest))
+        return weights, rarest
+
+
+class _Terms(dict[str, str]):
+    """Word → its term, or "" when it is none: a cache that forgets everything when it is full."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._lexicon = lexicon
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _CACHED:
+            self.clear()
+        # A single character is a letter or a marker, unless its script writes words with one.
+        empty = word in self._lexicon.stop or (len(word) == 1 and (word < "\u0e00" or not word.isalnum()))
+        term = self[word] = "" if empty else self._lexicon.stem(word)
+        return term
+
+
+@cache
+def lexicon(language: str) -> Lexicon:
+    """The lexicon of a language by its ISO 639-1 code; an unknown language has no stems and no stop words.
+
+    >>> lexicon("en") is lexicon("en"), lexicon("en-GB").stem("owls"), sorted(lexicon("xx").stop)
+    (True, 'owl', [])
+    """
+    code = language.replace("_", "-").partition("-")[0].lower()
+    code = _SAME.get(code, code)
+    return Lexicon(code) if code == language else lexicon(code)
+
+
+def _data(name: str) -> bytes:
+    """A file that comes with the package; empty when there is none."""
+    file = resources.files("topicrawl.text").joinpath("data", name)
+    return file.read_bytes() if file.is_file() else b""
