@@ -10,8 +10,8 @@
             assert site.paths() == ["/page"]
 
 The answer function gets a `Request` and returns a `Reply`, raw bytes that are written as they are, or an
-async iterator of bytes (written piece by piece, for slow and endless answers); it may be `async`. `None` hangs
-up without a word. `site.log` holds one `Request` for each request, in the order of arrival, with the
+async iterator of bytes (written piece by piece, for slow and endless answers); it may be `async`. `None`
+hangs up without a word. `site.log` holds one `Request` for each request, in the order of arrival, with the
 monotonic time at which its last header line was read: the exact record that politeness is judged by.
 
 It speaks just enough HTTP/1.1 to keep connections alive, over plain asyncio streams, so nothing stands in

@@ -22,6 +22,9 @@ _ZSTD_WINDOW = 8 * 1024 * 1024
 #: Four bytes can stand for a block of 128 KiB, so this many unpack to 8 MiB at most.
 _ZSTD_SLICE = 256
 
+#: Each one copies what is behind it, so a body of tiny ones would take hours.
+_MAX_MEMBERS = 100
+
 #: Values that servers send although they are not encodings; they mean "as it is".
 _PLAIN = frozenset({"", "identity", "none", "binary", "8bit", "utf-8", "utf8"})
 
@@ -83,37 +86,37 @@ def dechunk(body: bytes) -> bytes:
         at = end + 2 + size + 2
 
 
-def _inflate(body: bytes, limit: int, cut: bool, *, bits: int) -> bytes:
-    """One or more zlib streams behind each other; whatever follows the last is ignored, as browsers do."""
-    out = b""
-    while body:
-        stream = isal_zlib.decompressobj(bits)
-        try:
-            out += stream.decompress(body, max(1, limit + 1 - len(out)))
-        except _IsalError as error:
-            if out:
-                break
-            raise Undecodable(str(error)) from error
-        if len(out) > limit:
-            if cut:
-                break
-            raise TooLarge
-        if not stream.eof:
-            if cut:
-                break
-            raise Undecodable("the compressed body ends too early")
-        body = stream.unused_data
-    return out
+def _inflate(body: bytes, limit: int, cut: bool, *, bits: int) -> tuple[bytes, bytes]:
+    """One zlib stream, and the bytes behind it."""
+    stream = isal_zlib.decompressobj(bits)
+    try:
+        out = stream.decompress(body, limit + 1)
+    except _IsalError as error:
+        raise Undecodable(str(error)) from error
+    if len(out) > limit:
+        if cut:
+            return out, b""
+        raise TooLarge
+    if not stream.eof and not cut:
+        raise Undecodable("the compressed body ends too early")
+    return out, stream.unused_data
 
 
 def _gunzip(body: bytes, limit: int, cut: bool) -> bytes:
-    return _inflate(body, limit, cut, bits=31)
+    out, rest = _inflate(body, limit, cut, bits=31)
+    # A body may have several members; what follows them and is none is ignored, as browsers do.
+    for _ in range(_MAX_MEMBERS):
+        if len(out) > limit or not rest.startswith(b"\x1f\x8b"):
+            return out
+        more, rest = _inflate(rest, limit - len(out), cut, bits=31)
+        out += more
+    raise Undecodable(f"more than {_MAX_MEMBERS} gzip members")
 
 
 def _deflate(body: bytes, limit: int, cut: bool) -> bytes:
     # The standard says zlib, many servers send the raw stream: the first two bytes tell.
     wrapped = len(body) > 1 and body[0] & 0x0F == 8 and (body[0] << 8 | body[1]) % 31 == 0
-    return _inflate(body, limit, cut, bits=15 if wrapped else -15)
+    return _inflate(body, limit, cut, bits=15 if wrapped else -15)[0]
 
 
 def _unbrotli(body: bytes, limit: int, cut: bool) -> bytes:

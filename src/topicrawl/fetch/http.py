@@ -33,6 +33,8 @@ from topicrawl.fetch.settings import HttpSettings
 from topicrawl.fetch.status import REDIRECTS, failure_of, retry_after
 from topicrawl.records import Failure, Response
 
+__all__ = ["Http", "HttpSettings"]
+
 #: An error page up to this size is read to its end, because that keeps the connection for the next request.
 _DRAINED = 64 * 1024
 
@@ -57,12 +59,11 @@ class Http:
         settings = self.settings
         # A field of a quarter leaves room for a few long ones; the sum is checked when they are in.
         field_bytes = settings.max_header_bytes // 4
-        self._names = Names(settings.resolve)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 limit=settings.connections,
                 ttl_dns_cache=settings.name_seconds,
-                resolver=_Resolver(self._names),
+                resolver=_Resolver(Names(settings.resolve)),
                 socket_factory=None if settings.proxy else self._socket,
             ),
             headers=self._headers,
@@ -82,7 +83,6 @@ class Http:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._session.close()
-        self._names.close()
 
     async def get(
         self,
@@ -252,7 +252,7 @@ class _Resolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """The names are closed by whoever made them."""
+        """Nothing is held open."""
 
 
 async def _collected(answer: ClientResponse, plan: _Reading) -> bytes:

@@ -1,7 +1,7 @@
 """Host names → addresses, by the system's resolver on threads of our own.
 
-The event loop's own few threads are soon all stuck in lookups of dead names; here there are enough of them,
-and a name that does not resolve is not asked for again at once.
+The event loop's own few threads are soon all stuck in lookups of dead names, and a program waits for them
+when it ends. Here there are more, nobody waits for them, and a dead name is not looked up again at once.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import asyncio
 import socket
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Thread
 
 _THREADS = 32
 _MOST_FAILURES = 10_000
@@ -25,40 +26,66 @@ class Names:
         *,
         failure_seconds: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
+        lookup: Callable[[str], list[str]] | None = None,
     ) -> None:
         self._known = known
         self._failure_seconds = failure_seconds
         self._clock = clock
+        self._lookup = lookup or system_lookup
         self._failed: dict[str, tuple[float, str]] = {}
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="names")
+        self._free = asyncio.Semaphore(_THREADS)
 
     async def addresses(self, name: str) -> list[str]:
         """All addresses of a name, in the system's order; OSError when it has none."""
         known = self._known.get(name)
         if known is not None:
             return [known]
-        until, reason = self._failed.get(name, (0.0, ""))
+        until, reason = self._failed.pop(name, (0.0, ""))
         if self._clock() < until:
+            self._failed[name] = (until, reason)
             raise socket.gaierror(socket.EAI_NONAME, reason)
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, _lookup, name)
+            async with self._free:
+                return await _in_thread(self._lookup, name)
         except OSError as error:
             if len(self._failed) >= _MOST_FAILURES:
-                # The oldest is the first to expire: every failure is kept for the same time.
                 del self._failed[next(iter(self._failed))]
-            self._failed.pop(name, None)
             self._failed[name] = (self._clock() + self._failure_seconds, error.strerror or str(error))
             raise
 
-    def close(self) -> None:
-        """Forget lookups that have not begun; one that hangs in the system ends by itself."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
 
-
-def _lookup(name: str) -> list[str]:
+def system_lookup(name: str) -> list[str]:
+    """The addresses the operating system gives; blocks."""
     try:
         found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
     except UnicodeError as error:
         # The encoder's complaint about a label that is too long is not an OSError.
         raise socket.gaierror(socket.EAI_NONAME, "not a valid host name") from error
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+async def _in_thread(lookup: Callable[[str], list[str]], name: str) -> list[str]:
+    """The answer of a blocking lookup, on a thread that does not keep the program alive."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[list[str]] = loop.create_future()
+
+    def settle(found: list[str] | OSError) -> None:
+        if answer.done():
+            return
+        if isinstance(found, OSError):
+            answer.set_exception(found)
+        else:
+            answer.set_result(found)
+
+    def work() -> None:
+        found: list[str] | OSError
+        try:
+            found = lookup(name)
+        except OSError as error:
+            found = error
+        # The crawl may be over by now, and its loop closed.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, found)
+
+    Thread(target=work, daemon=True, name=f"lookup {name[:40]}").start()
+    return await answer

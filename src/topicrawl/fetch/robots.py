@@ -134,15 +134,14 @@ class Robots:
 
     async def _fetched(self, site: str) -> Response:
         """The answer at the end of at most five redirects; an answer that redirects has no end."""
-        url: str | None = f"{site}/robots.txt"
-        assert url is not None
+        url = f"{site}/robots.txt"
         response = await self._get(url)
         for _ in range(_MAX_REDIRECTS):
-            if response.status not in REDIRECTS or response.failure:
+            location = response.headers.get("location", "")
+            target = join(url, location) if response.status in REDIRECTS else None
+            if target is None or response.failure is not None:
                 break
-            url = join(url, response.headers.get("location", ""))
-            if url is None:
-                break
+            url = target
             response = await self._get(url)
             if response.failure in _OWN:
                 # The site itself was reached; only its rules cannot be.

@@ -8,21 +8,8 @@ from dataclasses import dataclass, field
 from topicrawl import __version__
 from topicrawl.fetch.guard import Network
 
-#: What the parsers can read.
-READABLE = (
-    "text/html",
-    "application/xhtml+xml",
-    "text/plain",
-    "text/markdown",
-    "application/xml",
-    "text/xml",
-    "application/pdf",
-    "application/postscript",
-    "application/zip",
-    "application/x-zip-compressed",
-    "application/gzip",
-    "application/x-gzip",
-)
+#: Media types that are worth a download unless the settings say otherwise.
+READABLE = ("text/html", "application/xhtml+xml", "text/plain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +23,7 @@ class HttpSettings:
     max_bytes: int = 10 * 1024 * 1024  # of a body, before and after decoding
     max_header_bytes: int = 64 * 1024
     accept: tuple[str, ...] = READABLE  # media types worth reading
-    proxy: str = ""  # the URL of an HTTP proxy
+    proxy: str | None = None  # the URL of an HTTP proxy
     connections: int = 256  # open at once
     name_seconds: int = 60  # how long the addresses of a name are remembered
     allow: tuple[Network, ...] = ()  # networks that are opened although they are not public
