@@ -63,9 +63,9 @@ class Schedule:
         self._ready_live = 0
         self._waiting_live = 0
 
-    def is_spent(self, host: Host) -> bool:
-        """Has the host given as many pages as it may?"""
-        return host.pages >= self._host_pages
+    def is_spent(self, host: Host, *, credit: int = 0) -> bool:
+        """Has the host given as many pages as it may, `credit` of them not counted?"""
+        return host.pages - credit >= self._host_pages
 
     def file(self, host: Host, now: float) -> None:
         """Put a host where it belongs after a change."""

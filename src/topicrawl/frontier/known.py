@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import IntEnum
 from math import isfinite
 
 from topicrawl.frontier.contract import Entry, Lease, Offer, State
+from topicrawl.frontier.hosts import Host, Schedule
 from topicrawl.records import Link, Place, Refusal
 
 WAITING, LEASED, DONE, DROPPED = range(4)
 STATES: tuple[State, ...] = ("waiting", "leased", "done", "dropped")
 SET_ASIDE = "set_aside"
+
+
+class Change(IntEnum):
+    """What an offer did to a known link."""
+
+    NONE = 0
+    PLACE = 1
+    LINK = 2  # and its place
 
 
 class Known:
@@ -40,26 +50,27 @@ class Known:
         """The link as far as it is kept."""
         return Link(self.url, self.source, self.anchor, depth=self.depth)
 
-    def take(self, offer: Offer) -> bool:
-        """Follow an offer of a link that is known already. Returns whether anything changed."""
+    def take(self, offer: Offer) -> Change:
+        """Follow an offer of a link that is known already."""
         better = offer.place.score > self.place.score
         if self.state == DROPPED and self.reason == Refusal.DROPPED and better:
             self.state, self.reason = WAITING, ""
         if self.state != WAITING or not (better or offer.replace):
-            return False
+            return Change.NONE
         self.place = offer.place
-        if better:
-            self._follow(offer.link)
-        return True
+        if not better:
+            return Change.PLACE
+        self._follow(offer.link)
+        return Change.LINK
 
-    def reopen(self, offer: Offer) -> bool:
-        """Wait again after all was done. Returns whether anything changed."""
+    def reopen(self, offer: Offer) -> Change:
+        """Wait again after all was done."""
         if self.state != DONE:
             return self.take(offer)
         self.state, self.attempts, self.reason = WAITING, 0, ""
         self.place = offer.place
         self._follow(offer.link)
-        return True
+        return Change.LINK
 
     def come_back(self, attempts: int, *, count: bool) -> None:
         """A lease ended without an answer; after too many of them (`attempts`) the link is set aside."""
@@ -90,13 +101,23 @@ class Known:
         self.depth = min(self.depth, link.depth)
 
 
+def follow(known: Known, offer: Offer, host: Host, schedule: Schedule, *, reopen: bool) -> Change:
+    """Let a known link follow an offer; on a host that has given all it may, none does."""
+    credit = reopen and known.state == DONE and known.attempts > 0
+    if schedule.is_spent(host, credit=credit):
+        return Change.NONE
+    change = known.reopen(offer) if reopen else known.take(offer)
+    if change:
+        host.pages -= credit
+    return change
+
+
 def check_scores(scores: Iterable[float]) -> None:
     """Refuse scores that have no order.
 
     >>> check_scores([0.5, float("nan")])
     Traceback (most recent call last):
-    ValueError: a score must be a finite number, not nan
+    ValueError: a score must be a finite number
     """
-    for score in scores:
-        if not isfinite(score):
-            raise ValueError(f"a score must be a finite number, not {score}")
+    if not all(map(isfinite, scores)):
+        raise ValueError("a score must be a finite number")

@@ -9,7 +9,7 @@ from heapq import heapify, heappop, heappush, nlargest, nsmallest
 from topicrawl.frontier.clock import Steady
 from topicrawl.frontier.contract import Counts, Entry, Lease, Offer, Rules
 from topicrawl.frontier.hosts import Host, Schedule
-from topicrawl.frontier.known import DONE, DROPPED, LEASED, WAITING, Known, check_scores
+from topicrawl.frontier.known import DONE, DROPPED, LEASED, WAITING, Known, check_scores, follow
 from topicrawl.frontier.leases import Leases, Out
 from topicrawl.records import Link, Place, Refusal
 from topicrawl.urls import host as host_of
@@ -79,7 +79,7 @@ class Memory(Shelves):
 
     async def add(self, offers: Sequence[Offer]) -> int:
         """Put links in. Returns how many were new."""
-        check_scores(offer.place.score for offer in offers)
+        check_scores([offer.place.score for offer in offers])
         return self._absorb(offers, self._begin())
 
     async def lease(self, n: int) -> list[Lease]:
@@ -102,7 +102,7 @@ class Memory(Shelves):
         self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0
     ) -> bool:
         """Acknowledge and add the out-links in one step. False: the lease was stale."""
-        check_scores(offer.place.score for offer in offers)
+        check_scores([offer.place.score for offer in offers])
         now = self._begin()
         out = self._leases.find(lease.token)
         if out is None:
@@ -147,7 +147,7 @@ class Memory(Shelves):
 
     async def reopen(self, offers: Sequence[Offer]) -> None:
         """Put done links back with the offered place."""
-        check_scores(offer.place.score for offer in offers)
+        check_scores([offer.place.score for offer in offers])
         self._absorb(offers, self._begin(), reopen=True)
 
     async def rescore(self, scores: Mapping[str, float]) -> int:
@@ -211,16 +211,13 @@ class Memory(Shelves):
         return new
 
     def _follow(self, known: Known, offer: Offer, *, reopen: bool) -> bool:
-        """Let a known link follow an offer; a host that has given all it may follows none."""
-        host, before = self._by_number[known.host], known.state
-        credit = reopen and before == DONE and known.attempts > 0
-        if host.pages - credit >= (self._rules.host_pages or float("inf")):
+        before = known.state
+        if before == DONE and not reopen:
             return False
-        changed = known.reopen(offer) if reopen else known.take(offer)
-        if changed:
-            host.pages -= credit
-            self._move(known, WAITING, before)
-        return changed
+        if not follow(known, offer, self._by_number[known.host], self._schedule, reopen=reopen):
+            return False
+        self._move(known, WAITING, before)
+        return True
 
     def _sweep(self, now: float) -> None:
         """Drop the worst, and make room for more."""

@@ -1,0 +1,344 @@
+"""A frontier in one SQLite file: survives a kill at any instant, and needs memory for its hosts only.
+
+Every call that changes something is one transaction. What is in memory (hosts with links, leases, a cache of
+scores) follows the file: it is put back when a transaction fails, and read anew when the file is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
+from math import inf
+from pathlib import Path
+
+from topicrawl.frontier.clock import Steady
+from topicrawl.frontier.contract import Lease, Offer, Rules
+from topicrawl.frontier.hosts import Host, Schedule
+from topicrawl.frontier.known import DONE, LEASED, SET_ASIDE, WAITING, Change, Known, check_scores, follow
+from topicrawl.frontier.leases import Leases, Out
+from topicrawl.frontier.memory import SWEPT
+from topicrawl.frontier.sqlite_file import File
+from topicrawl.frontier.sqlite_hosts import StoredHosts
+from topicrawl.frontier.sqlite_links import StoredLinks
+from topicrawl.frontier.sqlite_look import SqliteLook, read_row
+from topicrawl.records import Link, Place, Refusal
+from topicrawl.urls import fingerprint
+from topicrawl.urls import host as host_of
+
+_CHUNK = 1000  # links that are scored anew at a time
+_SET_ASIDE = "UPDATE links SET state = 3, reason = ? WHERE state < 2 AND state = 1 AND attempts >= ?"
+_PUT_BACK = "UPDATE links SET state = 0 WHERE state < 2 AND state = 1"
+_DROP_SPENT = """
+    UPDATE links SET state = 3, reason = ?
+    WHERE state < 2 AND state = 0 AND host IN (SELECT number FROM hosts WHERE pages >= ?)
+"""
+_START = """
+    UPDATE crawl SET openings = openings + 1, closed = 0, crashed = ?,
+    leased = leased - ?, waiting = waiting + ?, dropped = dropped + ?
+"""
+
+
+class Sqlite(SqliteLook):
+    """Known links, best first, host by host, in one file.
+
+    `cached` links are remembered with their best score, so that offers of them need not ask the file.
+    """
+
+    def __init__(
+        self, path: Path | str, rules: Rules, clock: Callable[[], float], *, cached: int = 200_000
+    ) -> None:
+        super().__init__(File(Path(path)))
+        self._rules = rules
+        self._clock = Steady(clock)
+        self._schedule = Schedule(rules)
+        try:
+            now = self._clock.now()
+            openings, crashed = _reopened(self._file, rules, now)
+            self._links = StoredLinks(self._file, cached=cached)
+            self._hosts = StoredHosts(self._file, rules, self._clock, crashed=crashed)
+            self._schedule.file_all(self._hosts.load(now), now)
+        except BaseException:
+            self._file.close()
+            raise
+        # A token of an earlier opening must never fit a lease of this one.
+        self._leases: Leases[Known] = Leases(first_token=(openings << 32) + 1)
+        self._closed = False
+
+    async def add(self, offers: Sequence[Offer]) -> int:
+        """Put links in. Returns how many were new."""
+        promising = self._links.promising(offers)
+        now = self._begin()
+        if not promising:
+            return 0
+        with self._change(now):
+            return self._absorb(promising, now)
+
+    async def lease(self, n: int) -> list[Lease]:
+        """The best `n` links whose hosts may be asked now, best first."""
+        now = self._begin()
+        found: list[tuple[Known, Host]] = []
+        if n <= 0 or self._schedule.best(now) is None:
+            return []
+        with self._change(now):
+            while len(found) < n and (host := self._schedule.best(now)) is not None and host.top is not None:
+                known = read_row(self._file, host.top[1])
+                known.state, known.attempts = LEASED, known.attempts + 1
+                self._links.set_state(known, WAITING)
+                self._hosts.touch(host)
+                host.last = now
+                host.leased += 1
+                host.top = self._hosts.best_of(host)
+                self._schedule.file(host, now)
+                found.append((known, host))
+        until = now + self._rules.lease_seconds
+        return [self._handed_out(known, host, until) for known, host in found]
+
+    async def complete(
+        self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0
+    ) -> bool:
+        """Acknowledge and add the out-links in one step. False: the lease was stale."""
+        promising = self._links.promising(offers)
+        now = self._begin()
+        out = self._leases.find(lease.token)
+        if out is None:
+            return False
+        known = copy(out.item)
+        known.state, known.reason = DONE, str(reason)
+        with self._change(now):
+            host = self._hosts.touch(out.host)
+            host.pages += 1
+            host.leased -= 1
+            host.postpone(now, wait)
+            self._hosts.save(host)
+            self._links.set_state(known, LEASED)
+            if self._schedule.is_spent(host):
+                self._links.drop_host(host.number)
+                host.top = None
+            if promising:
+                self._absorb(promising, now)
+        self._end(out)
+        self._links.remember(fingerprint(known.url), known)
+        if self._hosts.is_crowded:
+            with self._change(now):
+                self._hosts.forget_idle()
+        return True
+
+    async def give_back(self, lease: Lease, *, wait: float = 0.0, count: bool = True) -> bool:
+        """The link waits again; its host is asked in `wait` seconds at the earliest."""
+        now = self._begin()
+        out = self._leases.find(lease.token)
+        if out is None:
+            return False
+        self._come_back([out], now, count=count, wait=wait)
+        return True
+
+    async def extend(self, lease: Lease) -> bool:
+        """The lease runs for its full time again, from now. False: it was stale."""
+        return self._leases.extend(lease.token, self._begin() + self._rules.lease_seconds)
+
+    async def settle(self, urls: Iterable[str], reason: str) -> None:
+        """Mark URLs as done without a lease."""
+        now = self._begin()
+        ends = {fingerprint(url): Offer(Link(url), Place(0.0)) for url in urls}
+        with self._change(now):
+            rows = self._links.lookup(ends.items())
+            for fp, offer in ends.items():
+                known = rows.get(fp)
+                if known is None:
+                    host = self._hosts.named(host_of(offer.link.url), now)
+                    known = self._new(offer, host)
+                    self._links.insert({fp: known})
+                before = known.state
+                if known.settle(str(reason)):
+                    self._links.set_state(known, before)
+                    host = self._hosts.touch(self._hosts.numbered(known.host, now))
+                    host.top = self._hosts.best_of(host)
+                self._links.remember(fp, known)
+
+    async def reopen(self, offers: Sequence[Offer]) -> None:
+        """Put done links back with the offered place."""
+        check_scores([offer.place.score for offer in offers])
+        now = self._begin()
+        with self._change(now):
+            self._absorb([(fingerprint(offer.link.url), offer) for offer in offers], now, reopen=True)
+        # Hosts that were closed to offers may be open again.
+        self._links.forget(everything=True)
+
+    async def rescore(self, scores: Mapping[str, float]) -> int:
+        """New scores for links that wait. Returns how many were waiting."""
+        check_scores(scores.values())
+        now, count = self._begin(), 0
+        prints = [(fingerprint(url), score) for url, score in scores.items()]
+        changed: dict[int, None] = {}
+        with self._change(now):
+            for start in range(0, len(prints), _CHUNK):
+                rescored = self._links.rescore(dict(prints[start : start + _CHUNK]))
+                count += len(rescored)
+                changed.update(dict.fromkeys(rescored.values()))
+            for number in changed:
+                host = self._hosts.touch(self._hosts.numbered(number, now))
+                host.top = self._hosts.best_of(host)
+        return count
+
+    async def set_delay(self, host: str, delay: float) -> None:
+        """The host's own delay from now on, never below the rules'."""
+        now = self._begin()
+        known = self._hosts.known(host)
+        if known is not None and known.delay == max(self._rules.delay, delay):
+            return
+        with self._change(now):
+            found = self._hosts.touch(self._hosts.named(host, now))
+            found.delay = max(self._rules.delay, delay)
+            self._hosts.save(found)
+
+    async def block(self, host: str, until: float) -> None:
+        """Ask nothing of the host before `until`."""
+        now = self._begin()
+        with self._change(now):
+            found = self._hosts.touch(self._hosts.named(host, now))
+            found.blocked = self._clock.inside(until)
+            self._hosts.save(found)
+
+    async def next_ready(self) -> float | None:
+        """Seconds until some host may be asked."""
+        now = self._begin()
+        when = min(self._schedule.soonest(now), self._leases.soonest())
+        return None if when == inf else max(0.0, when - now)
+
+    async def close(self) -> None:
+        """Write all down and let go of the file; what is out on lease waits again."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self._come_back(list(self._leases), self._clock.now(), count=False)
+            with self._file.transaction():
+                self._hosts.save_all()
+                self._file.execute("UPDATE crawl SET closed = 1")
+        finally:
+            self._file.close()
+
+    def _may_wait(self, fp: int) -> bool:
+        return not self._links.is_closed(fp)
+
+    @contextmanager
+    def _change(self, now: float) -> Iterator[None]:
+        """One transaction, for the file and for what is in memory."""
+        links = self._links
+        counts, following = links.counts.copy(), links.next
+        try:
+            with self._file.transaction():
+                yield
+                if links.counts != counts:
+                    links.save_counts()
+        except BaseException:
+            links.counts, links.next = counts, following
+            links.forget(everything=True)
+            self._hosts.take_back()
+            raise
+        finally:
+            links.forget()
+            self._schedule.file_all(self._hosts.release(), now)
+
+    def _begin(self) -> float:
+        """The time; leases whose time is over have gone back."""
+        now = self._clock.now()
+        if overdue := self._leases.overdue(now):
+            self._come_back(overdue, now, count=True)
+        return now
+
+    def _absorb(self, offers: Sequence[tuple[int, Offer]], now: float, *, reopen: bool = False) -> int:
+        """Take offers in; must be inside `_change`. Returns how many were new."""
+        links, hosts = self._links, self._hosts
+        rows = links.lookup(offers)
+        new: dict[int, Known] = {}
+        changes: dict[int, Change] = {}
+        lowered: dict[int, Host] = {}
+        for fp, offer in offers:
+            known = rows.get(fp)
+            if known is None:
+                host = hosts.named(host_of(offer.link.url), now)
+                if not self._schedule.is_spent(host):
+                    known = rows[fp] = new[fp] = self._new(offer, host)
+            else:
+                before, host = known.state, hosts.touch(hosts.numbered(known.host, now))
+                change = follow(known, offer, host, self._schedule, reopen=reopen)
+                links.moved(before, known.state)
+                if change and fp not in new:
+                    changes[fp] = max(change, changes.get(fp, change))
+            links.remember(fp, known)
+            if known is not None and known.state == WAITING and not _rises(hosts.touch(host), known):
+                lowered[host.number] = host
+        links.insert(new)
+        for fp, change in changes.items():
+            links.update(rows[fp], change)
+        for host in lowered.values():
+            host.top = hosts.best_of(host)
+        if 0 < self._rules.capacity < links.counts[WAITING]:
+            self._sweep()
+        return len(new)
+
+    def _new(self, offer: Offer, host: Host) -> Known:
+        known = Known(self._links.next, host.number, offer.link, offer.place)
+        self._links.next += 1
+        self._links.counts[WAITING] += 1
+        return known
+
+    def _sweep(self) -> None:
+        """Drop the worst, and make room for more."""
+        surplus = self._links.counts[WAITING] - int(self._rules.capacity * SWEPT)
+        limit = self._links.drop_worst(surplus)
+        for host in self._hosts:
+            # If a host's best is among the dropped, so is all the rest of it.
+            if host.top is not None and host.top >= limit:
+                self._hosts.touch(host).top = None
+
+    def _handed_out(self, known: Known, host: Host, until: float) -> Lease:
+        token = self._leases.hand_out(known, host, until)
+        self._links.sources[known.url] = known.seq
+        return known.as_lease(host.name, token, self._clock.outside(until))
+
+    def _come_back(self, outs: Sequence[Out[Known]], now: float, *, count: bool, wait: float = 0.0) -> None:
+        """Leases that ended without an answer."""
+        returned = [copy(out.item) for out in outs]
+        with self._change(now):
+            for out, known in zip(outs, returned, strict=True):
+                host = self._hosts.touch(out.host)
+                known.come_back(self._rules.attempts, count=count)
+                self._links.set_state(known, LEASED)
+                host.leased -= 1
+                host.top = self._hosts.best_of(host)
+                if wait > 0:
+                    host.postpone(now, wait)
+                    self._hosts.save(host)
+        for out, known in zip(outs, returned, strict=True):
+            self._end(out)
+            self._links.remember(fingerprint(known.url), known)
+
+    def _end(self, out: Out[Known]) -> None:
+        self._leases.end(out.token)
+        self._links.sources.pop(out.item.url, None)
+
+
+def _rises(host: Host, known: Known) -> bool:
+    """Put a waiting link on top of its host if it belongs there; False: one must look at the others."""
+    rank = (-known.place.score, known.seq)
+    if host.top is None or rank < host.top:
+        host.top = rank
+    return host.top[1] != known.seq or host.top == rank
+
+
+def _reopened(file: File, rules: Rules, now: float) -> tuple[int, float]:
+    """Start a session; after a crash, what was out waits again. Returns its number and the last crash."""
+    with file.durable():
+        openings, closed, crashed = file.execute("SELECT openings, closed, crashed FROM crawl").fetchone()
+        aside = back = over = 0
+        if not closed:
+            aside = file.execute(_SET_ASIDE, (SET_ASIDE, rules.attempts)).rowcount
+            back = file.execute(_PUT_BACK).rowcount
+            crashed = now
+        if rules.host_pages:
+            over = file.execute(_DROP_SPENT, (Refusal.HOST_BUDGET.value, rules.host_pages)).rowcount
+        file.execute(_START, (crashed, aside + back, back - over, aside + over))
+    return openings + 1, min(now, -inf if crashed is None else crashed)

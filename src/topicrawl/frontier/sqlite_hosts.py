@@ -1,0 +1,168 @@
+"""The hosts of a frontier on disk; those with nothing to do are not kept in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf
+from typing import TypeAlias
+
+from topicrawl.frontier.clock import Steady
+from topicrawl.frontier.contract import Rules
+from topicrawl.frontier.hosts import Host, Top
+from topicrawl.frontier.sqlite_file import File
+
+Row: TypeAlias = tuple[int, str, float | None, float | None, float | None, float | None, float | None, int]
+Saved: TypeAlias = tuple[float, float, float, float, float, int, int, Top | None]
+
+_COLUMNS = "number, name, delay, last, hold, wait, blocked, pages"
+_NAMED = f"SELECT {_COLUMNS} FROM hosts WHERE name = ?"
+_NUMBERED = f"SELECT {_COLUMNS} FROM hosts WHERE number = ?"
+_OCCUPIED = (
+    f"SELECT {_COLUMNS} FROM hosts WHERE number IN (SELECT host FROM links WHERE state < 2 AND state = 0)"
+)
+_BEST = """
+    SELECT score, seq FROM links INDEXED BY open_links WHERE state < 2 AND state = 0 AND host = ?
+    ORDER BY score DESC, seq LIMIT 1
+"""
+_INSERT = "INSERT INTO hosts (number, name) VALUES (?, ?)"
+_SAVE = "UPDATE hosts SET delay = ?, last = ?, hold = ?, wait = ?, blocked = ?, pages = ? WHERE number = ?"
+_IDLE = 10_000  # hosts that may be in memory without need
+
+
+class StoredHosts:
+    """Hosts by name and by number. Changes inside a transaction can be taken back."""
+
+    def __init__(self, file: File, rules: Rules, clock: Steady, *, crashed: float) -> None:
+        self._file = file
+        self._rules = rules
+        self._clock = clock
+        self._crashed = crashed  # hosts may have been asked right up to this moment
+        self._named: dict[str, Host] = {}
+        self._numbered: dict[int, Host] = {}
+        self._touched: dict[int, tuple[Host, Saved | None]] = {}
+        self._limit = _IDLE
+        (self._total,) = file.execute("SELECT coalesce(max(number) + 1, 0) FROM hosts").fetchone()
+
+    def __iter__(self) -> Iterator[Host]:
+        return iter(self._named.values())
+
+    def load(self, now: float) -> list[Host]:
+        """Read the hosts that have links waiting."""
+        for row in self._file.execute(_OCCUPIED).fetchall():
+            self._loaded(row, now)
+        return list(self._named.values())
+
+    def known(self, name: str) -> Host | None:
+        """The host of that name if it is in memory."""
+        return self._named.get(name)
+
+    def named(self, name: str, now: float) -> Host:
+        """The host of that name, known or new; must be inside a transaction."""
+        host = self._named.get(name)
+        if host is None:
+            row = self._file.execute(_NAMED, (name,)).fetchone()
+            host = self._new(name) if row is None else self._loaded(row, now)
+        return host
+
+    def numbered(self, number: int, now: float) -> Host:
+        """The known host of that number."""
+        host = self._numbered.get(number)
+        return host or self._loaded(self._file.execute(_NUMBERED, (number,)).fetchone(), now)
+
+    def best_of(self, host: Host) -> Top | None:
+        """The best waiting link of a host."""
+        row = self._file.execute(_BEST, (host.number,)).fetchone()
+        return None if row is None else (-row[0], row[1])
+
+    def touch(self, host: Host) -> Host:
+        """Remember what a host was before it is changed."""
+        if host.number not in self._touched:
+            self._touched[host.number] = (host, _saved(host))
+        return host
+
+    def save(self, host: Host) -> None:
+        """Write down what must survive."""
+        self._file.execute(_SAVE, self._values(host))
+
+    def save_all(self) -> None:
+        """Write down what must survive of every host in memory."""
+        self._file.executemany(_SAVE, [self._values(host) for host in self._named.values()])
+
+    def take_back(self) -> None:
+        """The transaction failed: hosts are what they were before."""
+        for number, (host, saved) in self._touched.items():
+            if saved is None:
+                host.top = None
+                self._total -= 1
+                del self._named[host.name], self._numbered[number]
+            else:
+                (
+                    host.delay,
+                    host.last,
+                    host.hold,
+                    host.wait,
+                    host.blocked,
+                    host.pages,
+                    host.leased,
+                    host.top,
+                ) = saved
+
+    def release(self) -> list[Host]:
+        """The transaction is over; returns the hosts that were touched."""
+        touched = [host for host, _ in self._touched.values()]
+        self._touched.clear()
+        return touched
+
+    @property
+    def is_crowded(self) -> bool:
+        """Are there many hosts in memory that need not be?"""
+        return len(self._named) > self._limit
+
+    def forget_idle(self) -> None:
+        """Write down hosts that have nothing to do, and forget them; inside a transaction of its own."""
+        idle = [host for host in self._named.values() if host.top is None and not host.leased]
+        self._file.executemany(_SAVE, [self._values(host) for host in idle])
+        for host in idle:
+            del self._named[host.name], self._numbered[host.number]
+        self._limit = 2 * len(self._named) + _IDLE
+
+    def _new(self, name: str) -> Host:
+        host = Host(name, self._total, self._rules.delay)
+        self._file.execute(_INSERT, (host.number, name))
+        self._total += 1
+        self._touched[host.number] = (host, None)
+        return self._remember(host)
+
+    def _loaded(self, row: Row, now: float) -> Host:
+        """A host from its row. A clock that was set back does not make it wait longer than it was told."""
+        number, name, delay, last, hold, wait, blocked, pages = row
+        host = Host(name, number, max(self._rules.delay, delay or 0.0), pages=pages)
+        inside = self._clock.inside
+        host.last = max(inside(-inf if last is None else last), self._crashed)
+        host.last = min(host.last, now)
+        host.wait = wait or 0.0
+        host.hold = min(inside(-inf if hold is None else hold), now + host.wait)
+        host.blocked = inside(-inf if blocked is None else blocked)
+        host.top = self.best_of(host)
+        return self._remember(host)
+
+    def _remember(self, host: Host) -> Host:
+        self._named[host.name] = self._numbered[host.number] = host
+        return host
+
+    def _values(self, host: Host) -> tuple[float | None, ...]:
+        outside = self._clock.outside
+        delay = host.delay if host.delay > self._rules.delay else None
+        return (
+            delay,
+            outside(host.last),
+            outside(host.hold),
+            host.wait,
+            outside(host.blocked),
+            host.pages,
+            host.number,
+        )
+
+
+def _saved(host: Host) -> Saved:
+    return host.delay, host.last, host.hold, host.wait, host.blocked, host.pages, host.leased, host.top

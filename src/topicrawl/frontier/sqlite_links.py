@@ -1,0 +1,168 @@
+"""The links of a frontier on disk, behind a cache that spares most offers the way there.
+
+Most links of a page are known already and no better than before. For them the cache holds the best known
+score: infinity when no offer can change anything. It may be too low (then the file is asked), never too high.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from math import inf
+
+from topicrawl.frontier.contract import Offer
+from topicrawl.frontier.known import DONE, DROPPED, WAITING, Change, Known, check_scores
+from topicrawl.frontier.sqlite_file import File
+from topicrawl.frontier.sqlite_look import json_list, stored
+from topicrawl.records import Place, Refusal
+from topicrawl.urls import fingerprint
+
+_LOOKUP = """
+    SELECT k.fp, l.seq, l.host, l.state, l.score, l.attempts, l.depth, l.reason
+    FROM json_each(?) j JOIN known k ON k.fp = j.value JOIN links l ON l.seq = k.seq
+"""
+_INSERT = "INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_KNOW = "INSERT INTO known VALUES (?, ?)"
+_SET_LINK = """
+    UPDATE links SET state = ?, score = ?, attempts = ?, first = coalesce(first, score), depth = ?,
+    source = ?, anchor = ?, place = ?, reason = NULL WHERE seq = ?
+"""
+_SET_PLACE = "UPDATE links SET score = ?, first = coalesce(first, score), place = ? WHERE seq = ?"
+_SET_SCORE = "UPDATE links SET score = ?, first = coalesce(first, score) WHERE seq = ?"
+_SET_STATE = "UPDATE links SET state = ?, attempts = ?, reason = ? WHERE seq = ?"
+# Two terms for one: the first is how SQLite sees that the index serves.
+_DROP_HOST = "UPDATE links SET state = 3, reason = ? WHERE state < 2 AND state = 0 AND host = ?"
+_WORST = """
+    SELECT score, seq FROM links INDEXED BY open_links WHERE state < 2 AND state = 0
+    ORDER BY score, seq DESC LIMIT 1 OFFSET ?
+"""
+_DROP_WORST = """
+    UPDATE links SET state = 3, reason = ?
+    WHERE state < 2 AND state = 0 AND (score < ? OR score = ? AND seq >= ?)
+"""
+_COUNT = "UPDATE crawl SET waiting = ?, leased = ?, done = ?, dropped = ?"
+
+
+class StoredLinks:
+    """Rows of links; nothing here knows of hosts or time."""
+
+    def __init__(self, file: File, *, cached: int) -> None:
+        self._file = file
+        self._cached = cached
+        self._scores: dict[int, float] = {}  # fingerprint → best known score
+        self.sources: dict[str, int] = {}  # URL → row of the pages that are out: new links stand on them
+        self.counts: list[int] = list(
+            file.execute("SELECT waiting, leased, done, dropped FROM crawl").fetchone()
+        )
+        (self.next,) = file.execute("SELECT coalesce(max(seq), 0) + 1 FROM links").fetchone()
+
+    def promising(self, offers: Sequence[Offer]) -> list[tuple[int, Offer]]:
+        """The offers that may change something, as far as the cache knows, with their fingerprints."""
+        check_scores([offer.place.score for offer in offers])
+        found = []
+        known = self._scores.get
+        for offer in offers:
+            fp = fingerprint(offer.link.url)
+            score = known(fp)
+            if score is None or offer.place.score > score or (offer.replace and score < inf):
+                found.append((fp, offer))
+        return found
+
+    def is_closed(self, fp: int) -> bool:
+        """Is it certain, without asking the file, that the link does not wait?"""
+        return self._scores.get(fp) == inf
+
+    def remember(self, fp: int, known: Known | None) -> None:
+        """Note the best known score of a link; None: its host takes no more."""
+        if (
+            known is None
+            or known.state == DONE
+            or (known.state == DROPPED and known.reason != Refusal.DROPPED)
+        ):
+            self._scores[fp] = inf
+        else:
+            self._scores[fp] = known.place.score
+
+    def forget(self, *, everything: bool = False) -> None:
+        """Keep the cache within its bounds; the oldest half goes."""
+        if everything:
+            self._scores.clear()
+        elif len(self._scores) > self._cached:
+            for fp in list(islice(self._scores, len(self._scores) // 2)):
+                del self._scores[fp]
+
+    def lookup(self, offers: Iterable[tuple[int, Offer]]) -> dict[int, Known]:
+        """What the file knows of these links, by fingerprint; as much of it as an offer can change."""
+        wanted = dict(offers)
+        found = {}
+        rows = self._file.execute(_LOOKUP, (json_list(wanted),))
+        for fp, seq, host, state, score, attempts, depth, reason in rows:
+            known = found[fp] = Known(seq, host, wanted[fp].link, Place(score))
+            known.state, known.attempts, known.depth, known.reason = state, attempts, depth, reason or ""
+        return found
+
+    def insert(self, new: Mapping[int, Known]) -> None:
+        """Put new links in, by fingerprint."""
+        self._file.executemany(_INSERT, [self._row(known) for known in new.values()])
+        self._file.executemany(_KNOW, [(fp, known.seq) for fp, known in new.items()])
+
+    def update(self, known: Known, change: Change) -> None:
+        """Write down what an offer changed."""
+        score, place = known.place.score, stored(known.place)
+        if change is Change.PLACE:
+            self._file.execute(_SET_PLACE, (score, place, known.seq))
+            return
+        source, anchor = self._source(known.source), _encodable(known.anchor)
+        values = (known.state, score, known.attempts, known.depth, source, anchor, place, known.seq)
+        self._file.execute(_SET_LINK, values)
+
+    def rescore(self, scores: Mapping[int, float]) -> dict[int, int]:
+        """Set the scores of those that wait, by fingerprint. Returns row → host."""
+        rows = self._file.execute(_LOOKUP, (json_list(scores),)).fetchall()
+        waiting = [(fp, seq, host) for fp, seq, host, state, *_ in rows if state == WAITING]
+        self._file.executemany(_SET_SCORE, [(scores[fp], seq) for fp, seq, _ in waiting])
+        for fp, _, _ in waiting:
+            self._scores[fp] = scores[fp]
+        return {seq: host for _, seq, host in waiting}
+
+    def set_state(self, known: Known, before: int) -> None:
+        """Write down a link's new state."""
+        self._file.execute(_SET_STATE, (known.state, known.attempts, known.reason or None, known.seq))
+        self.moved(before, known.state)
+
+    def moved(self, before: int, after: int, count: int = 1) -> None:
+        """Links changed their state."""
+        self.counts[before] -= count
+        self.counts[after] += count
+
+    def drop_host(self, host: int) -> None:
+        """Nothing more of this host."""
+        dropped = self._file.execute(_DROP_HOST, (Refusal.HOST_BUDGET.value, host)).rowcount
+        self.moved(WAITING, DROPPED, dropped)
+
+    def drop_worst(self, count: int) -> tuple[float, int]:
+        """Drop so many of the worst; returns the rank of the best of them."""
+        score, seq = self._file.execute(_WORST, (count - 1,)).fetchone()
+        dropped = self._file.execute(_DROP_WORST, (Refusal.DROPPED.value, score, score, seq)).rowcount
+        self.moved(WAITING, DROPPED, dropped)
+        return -score, seq
+
+    def save_counts(self) -> None:
+        """Write down how many links are in each state."""
+        self._file.execute(_COUNT, self.counts)
+
+    def _row(self, known: Known) -> tuple[float | str | None, ...]:
+        score, first = known.place.score, known.first_score
+        return (
+            known.seq, known.host, known.state, score, known.attempts, None if first == score else first,
+            known.depth, _encodable(known.url), self._source(known.source), _encodable(known.anchor),
+            stored(known.place), known.reason or None,
+        )  # fmt: skip
+
+    def _source(self, url: str) -> int | str | None:
+        return self.sources.get(url) or _encodable(url) or None
+
+
+def _encodable(text: str) -> str:
+    """Text as UTF-8 can hold it: a page may spell half a character."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
