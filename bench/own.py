@@ -1,0 +1,50 @@
+"""Topicrawl on the benchmark's web: a whole focused crawl into a directory.
+
+    .venv/bin/python bench/own.py http://127.0.0.1:8080/ --pages 1500
+
+The same as `topicrawl crawl` with its defaults (best-first), except for 16 requests at once, no delay, and
+leave to ask loopback addresses. It does what the peers do (title, text, links, robots.txt) and what they do
+not: every page is judged, every link is scored, pages go to WARC, visits and the frontier to SQLite.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import tempfile
+from pathlib import Path
+from random import Random
+
+from meter import Meter
+from topicrawl import Settings, Topic, __version__, open_crawl
+from website import SEED, Prose
+
+
+async def crawl(first: str, pages: int, directory: Path, *, strategy: str) -> Meter:
+    settings = Settings(
+        strategy=strategy, pages=pages, delay=0.0, concurrency=16, allow_net=("127.0.0.0/8",), patience=5.0
+    )
+    topic = Topic.of(" ".join(Prose(Random(SEED)).frequent(6)))
+    meter = Meter()
+    async with open_crawl(directory, topic, [first], settings) as running:
+        meter.start()
+        async for visit in running.visits():
+            if visit.page is not None:
+                meter.page(visit.page.title, visit.page.text)
+    return meter
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("first", help="the address of the first page")
+    parser.add_argument("--pages", type=int, default=1500)
+    parser.add_argument("--strategy", default="best_first")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        made = crawl(options.first, options.pages, Path(directory), strategy=options.strategy)
+        meter = asyncio.run(made)
+    meter.report("Topicrawl", __version__)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""Scrapy on the benchmark's web: follow every link, take title and text from every page.
+
+    .venv-bench/bin/python bench/peer_scrapy.py http://127.0.0.1:8080/
+
+What a user would write: CSS selectors for the title, the text outside of scripts and styles, and the links,
+which `follow` joins to the page's address. Scrapy's settings are its defaults, except for 16 requests at
+once (also to one host), robots.txt obeyed, no log, no telnet console. Items are counted and dropped:
+nothing is stored.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import scrapy
+from scrapy.crawler import CrawlerProcess
+from scrapy.http import TextResponse
+
+from meter import Meter
+
+SETTINGS = {
+    "CONCURRENT_REQUESTS": 16,
+    "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
+    "DOWNLOAD_DELAY": 0,
+    "ROBOTSTXT_OBEY": True,
+    "LOG_ENABLED": False,
+    "TELNETCONSOLE_ENABLED": False,
+}
+
+
+class Everything(scrapy.Spider):
+    name = "everything"
+
+    def __init__(self, first: str, meter: Meter) -> None:
+        super().__init__()
+        self.start_urls = [first]
+        self.meter = meter
+
+    async def start(self) -> Any:
+        self.meter.start()
+        async for request in super().start():
+            yield request
+
+    def parse(self, response: TextResponse) -> Iterator[Any]:
+        title = response.css("title::text").get("")
+        text = " ".join(response.css("body :not(script):not(style)::text").getall())
+        yield {"url": response.url, "title": title, "text": text}
+        for link in response.css("a::attr(href)").getall():
+            yield response.follow(link)
+        self.meter.page(title, text)
+
+
+def main() -> None:
+    meter = Meter()
+    process = CrawlerProcess(SETTINGS)
+    process.crawl(Everything, first=sys.argv[1], meter=meter)
+    process.start()
+    meter.report("Scrapy", scrapy.__version__)
+
+
+if __name__ == "__main__":
+    main()

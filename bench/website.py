@@ -1,0 +1,231 @@
+"""A small web on loopback for the speed benchmark: made from a seed, held in memory, served by one process.
+
+    python bench/website.py --pages 1500
+
+Pages are English-like (function words of English, invented content words, Zipf's law), 20–40 KB with 1,500
+to 1,800 words and 100 links, spread over the addresses 127.0.0.1 … 127.0.0.8 on one port. Every page can be
+reached from the first: the pages form a tree of twelve children each, and the rest of the links go
+anywhere. The first line printed is the address of the first page. `/-/served` tells how many distinct pages
+were asked for, and how many in all, and starts anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import socket
+from itertools import accumulate
+from random import Random
+
+SEED = 20
+LINKS = 100
+CHILDREN = 12
+WORDS = """
+the of and to in a is that for it as was with be by on not he his but at are this have from or had an they
+which one you were all her she there would their we him been has when who will no more if out so up said
+what its about than into them can only other time new some could these two may first then do any like my now
+over such our man even most made after also did many off before must well back through years where much your
+way
+"""
+FUNCTION_WORDS = WORDS.split()
+PLACES = "nature travel history science garden kitchen music letters maps stories notes people"
+SECTIONS = PLACES.split()
+STARTS = "b br c ch cl d dr f fl g gr h j k l m n p pl pr qu r s sh sl sp st str t th tr v w wh"
+ONSETS = STARTS.split()
+VOWELS = ["a", "e", "i", "o", "u", "ai", "ea", "ee", "ie", "oa", "oo", "ou", "ay"]
+CODAS = ["", "", "", "n", "r", "t", "l", "s", "nd", "st", "ck", "m", "ng", "rd", "ll"]
+
+
+class Prose:
+    """Sentences with the frequencies of a natural text."""
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+        invented: dict[str, None] = {}
+        while len(invented) < 6000:
+            syllables = random.choices((1, 2, 3), (2, 5, 3))[0]
+            word = "".join(
+                random.choice(ONSETS) + random.choice(VOWELS) + random.choice(CODAS) for _ in range(syllables)
+            )
+            invented[word] = None
+        self._words = FUNCTION_WORDS + [word for word in invented if word not in FUNCTION_WORDS]
+        self._weights = list(accumulate(1 / (rank + 2.7) for rank in range(len(self._words))))
+        self._content = self._words[len(FUNCTION_WORDS) :]
+
+    def words(self, n: int) -> list[str]:
+        return self._random.choices(self._words, cum_weights=self._weights, k=n)
+
+    def frequent(self, n: int) -> list[str]:
+        """The most frequent content words: a topic that every page says something about."""
+        return self._content[:n]
+
+    def name(self, n: int) -> str:
+        """Content words only, for titles, anchors and addresses."""
+        return " ".join(self._random.choices(self._content, k=n))
+
+    def sentence(self) -> str:
+        text = " ".join(self.words(self._random.randint(8, 24)))
+        return f"{text[0].upper()}{text[1:]}."
+
+
+class Website:
+    """All answers, ready to be sent."""
+
+    def __init__(self, pages: int, hosts: int, port: int) -> None:
+        random = Random(SEED)
+        prose = Prose(random)
+        self._hosts = [f"127.0.0.{1 + number}:{port}" for number in range(hosts)]
+        self.titles = [prose.name(random.randint(3, 6)) for _ in range(pages)]
+        self.paths = [
+            f"/{SECTIONS[number % len(SECTIONS)]}/{title.replace(' ', '-')}-{number}.html"
+            for number, title in enumerate(self.titles)
+        ]
+        self.paths[0] = "/"
+        self.sizes: list[int] = []
+        self.answers: dict[bytes, tuple[bytes, int]] = {}  # host and path → answer, number of the page
+        for number in range(pages):
+            body = self._page(number, prose, random).encode()
+            self.sizes.append(len(body))
+            self.answers[self._place(number).encode()] = (
+                answer(b"200 OK", body, "text/html; charset=utf-8"),
+                number,
+            )
+        for host in self._hosts:
+            body = b"User-agent: *\nAllow: /\n"
+            self.answers[f"{host}/robots.txt".encode()] = (answer(b"200 OK", body, "text/plain"), -1)
+
+    @property
+    def first(self) -> str:
+        return f"http://{self._place(0)}"
+
+    def _place(self, number: int) -> str:
+        return self._hosts[number % len(self._hosts)] + self.paths[number]
+
+    def _goals(self, number: int, random: Random) -> list[int]:
+        """A hundred different pages: the children first, so that nothing is out of reach."""
+        pages = len(self.paths)
+        goals = dict.fromkeys(range(number * CHILDREN + 1, min(pages, (number + 1) * CHILDREN + 1)))
+        while len(goals) < min(LINKS, pages - 1):
+            if (goal := random.randrange(pages)) != number:
+                goals[goal] = None
+        shuffled = list(goals)
+        random.shuffle(shuffled)
+        return shuffled
+
+    def _anchor(self, source: int, goal: int, text: str) -> str:
+        near = source % len(self._hosts) == goal % len(self._hosts)
+        address = self.paths[goal] if near else f"http://{self._place(goal)}"
+        return f'<a href="{address}" class="reference internal">{text}</a>'
+
+    def _page(self, number: int, prose: Prose, random: Random) -> str:
+        goals = self._goals(number, random)
+        menu, inline, aside = goals[:15], goals[15:80], goals[80:]
+        title = self.titles[number].title()
+        parts = [
+            f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
+            f'<meta name="description" content="{prose.sentence()}">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            '<link rel="stylesheet" href="/static/style.css">\n'
+            "<style>.content p { margin: 0 0 1em; line-height: 1.5 } .menu li { display: inline }</style>\n"
+            "<script>document.documentElement.className = 'js'; var start = Date.now();</script>\n"
+            '</head>\n<body>\n<div class="page"><nav class="menu" role="navigation"><ul>\n'
+        ]
+        parts += [f"<li>{self._anchor(number, goal, prose.name(2))}</li>\n" for goal in menu]
+        parts.append(f'</ul></nav>\n<main class="content"><h1>{title}</h1>\n')
+        for index in range(26):
+            if index % 5 == 0:
+                parts.append(f'<h2 id="part-{index}">{prose.name(3).capitalize()}</h2>\n')
+            sentences = [prose.sentence() for _ in range(random.randint(2, 4))]
+            for goal in inline[index::26]:
+                place = random.randrange(len(sentences) + 1)
+                sentences.insert(place, f"{self._anchor(number, goal, prose.name(random.randint(2, 4)))},")
+            parts.append(f'<p class="text">{" ".join(sentences)}</p>\n')
+        parts.append('</main>\n<aside class="related"><h2>Related</h2><ul>\n')
+        for goal in aside:
+            text = self.titles[goal].title()
+            parts.append(
+                f'<li class="entry">{self._anchor(number, goal, text)} <span>{prose.name(4)}</span></li>\n'
+            )
+        parts.append(f'</ul></aside>\n<footer class="foot"><p>{prose.sentence()}</p></footer>\n</div>')
+        parts.append("\n</body>\n</html>\n")
+        return "".join(parts)
+
+
+def answer(status: bytes, body: bytes, kind: str) -> bytes:
+    head = (
+        f"Content-Type: {kind}\r\nContent-Length: {len(body)}\r\nServer: bench\r\n"
+        "Last-Modified: Mon, 02 Nov 2026 10:00:00 GMT\r\nCache-Control: max-age=600\r\n"
+    )
+    return b"HTTP/1.1 " + status + b"\r\n" + head.encode() + b"\r\n" + body
+
+
+class Connection(asyncio.Protocol):
+    """Answers GET requests on one connection, as many as come."""
+
+    def __init__(self, website: Website, served: list[int]) -> None:
+        self._answers = website.answers
+        self._served = served
+        self._rest = b""
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        assert self._transport is not None
+        self._rest += data
+        while b"\r\n\r\n" in self._rest:
+            head, _, self._rest = self._rest.partition(b"\r\n\r\n")
+            self._transport.write(self._answer(head))
+
+    def _answer(self, head: bytes) -> bytes:
+        path = head.split(b" ", 2)[1]
+        if path == b"/-/served":
+            body = f"{len(set(self._served))} {len(self._served)}".encode()
+            self._served.clear()
+            return answer(b"200 OK", body, "text/plain")
+        host = head.lower().partition(b"\nhost:")[2].partition(b"\r")[0].strip()
+        found, number = self._answers.get(host + path, (None, -1))
+        if found is None:
+            return answer(b"404 Not Found", b"not here", "text/plain")
+        if number >= 0:
+            self._served.append(number)
+        return found
+
+
+def listening(hosts: int, port: int) -> list[socket.socket]:
+    """Sockets on one port of as many loopback addresses."""
+    sockets: list[socket.socket] = []
+    for number in range(hosts):
+        found = socket.socket()
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((f"127.0.0.{1 + number}", port))
+        found.listen(256)
+        port = found.getsockname()[1]
+        sockets.append(found)
+    return sockets
+
+
+async def serve(website: Website, sockets: list[socket.socket]) -> None:
+    loop = asyncio.get_running_loop()
+    served: list[int] = []
+    for each in sockets:
+        await loop.create_server(lambda: Connection(website, served), sock=each)
+    print(website.first, flush=True)
+    await asyncio.Event().wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pages", type=int, default=1500)
+    parser.add_argument("--hosts", type=int, default=8)
+    parser.add_argument("--port", type=int, default=0)
+    options = parser.parse_args()
+    sockets = listening(options.hosts, options.port)
+    website = Website(options.pages, options.hosts, sockets[0].getsockname()[1])
+    asyncio.run(serve(website, sockets))
+
+
+if __name__ == "__main__":
+    main()
