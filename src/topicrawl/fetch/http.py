@@ -42,9 +42,7 @@ _DRAINED = 64 * 1024
 class Http:
     """A pool of connections. `async with Http(settings) as http: response = await http.get(url)`."""
 
-    def __init__(
-        self, settings: HttpSettings | None = None, *, clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, settings: HttpSettings | None = None, *, clock: Callable[[], float] = time.time) -> None:
         self.settings = settings = settings or HttpSettings()
         self.clock = clock
         self._guard = Guard(settings.allow)
@@ -70,9 +68,7 @@ class Http:
             proxy=settings.proxy or None,
             request_class=_Request,
             cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(
-                total=settings.total_timeout, sock_connect=settings.connect_timeout
-            ),
+            timeout=aiohttp.ClientTimeout(total=settings.total_timeout, sock_connect=settings.connect_timeout),
             auto_decompress=False,
             max_line_size=field_bytes,
             max_field_size=field_bytes,
@@ -106,9 +102,7 @@ class Http:
         try:
             if self.settings.proxy and not self._is_open(url):
                 raise _Refused(url)
-            async with self._session.get(
-                URL(url, encoded=True), allow_redirects=False, middlewares=(trip,)
-            ) as answer:
+            async with self._session.get(URL(url, encoded=True), allow_redirects=False, middlewares=(trip,)) as answer:
                 status, headers = answer.status, lowered(answer.headers.items())
                 request = dict(answer.request_info.headers)
                 failure, detail, body = await self._read(answer, headers, plan)
@@ -297,9 +291,7 @@ def _line(error: BaseException) -> str:
     """An error's message as one line for people."""
     text = str(error)
     if isinstance(error, aiohttp.ServerDisconnectedError):
-        text = (
-            "the host hung up" if isinstance(error.message, str) else "the answer breaks off in its headers"
-        )
+        text = "the host hung up" if isinstance(error.message, str) else "the answer breaks off in its headers"
     elif isinstance(error, aiohttp.ClientResponseError):
         text = error.message
     elif isinstance(error, aiohttp.ClientPayloadError):

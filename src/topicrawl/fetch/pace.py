@@ -63,9 +63,7 @@ class Pace:
         self._starts[host] = (now, delay)
         if len(self._starts) >= self._sweep_at:
             self._starts = {
-                name: entry
-                for name, entry in self._starts.items()
-                if entry[0] + max(entry[1], LONGEST_DELAY) > now
+                name: entry for name, entry in self._starts.items() if entry[0] + max(entry[1], LONGEST_DELAY) > now
             }
             self._sweep_at = max(_SWEEP, 2 * len(self._starts))
 

@@ -36,8 +36,6 @@ _DAY = 86_400.0
 _MAX_REDIRECTS = 5
 _FIRST_WAIT = 60.0
 _LAST_WAIT = 3_600.0
-_MAX_ORIGINS = 20_000
-_MAX_CHARACTERS = 32 * 1024 * 1024
 _LARGE = 16 * 1024
 
 #: Failures that would meet the page itself as well, so they are named as they are.
@@ -72,8 +70,18 @@ class _Entry:
 class Robots:
     """The rules of the sites of a crawl. `get` must read any media type and cut what is over `MAX_BYTES`."""
 
-    def __init__(self, get: Get, *, agent: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        get: Get,
+        *,
+        agent: str,
+        clock: Callable[[], float] = time.monotonic,
+        max_origins: int = 20_000,
+        max_characters: int = 32 * 1024 * 1024,
+    ) -> None:
         self._get = get
+        self._max_origins = max_origins
+        self._max_characters = max_characters
         self._agent = agent.lower()
         self._clock = clock
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
@@ -109,12 +117,13 @@ class Robots:
         if entry.failure is not None:
             wait = max(0.0, entry.until - self._clock())
             return Verdict(False, failure=entry.failure, detail=entry.detail, wait=wait)
-        if entry.text:
-            parse = self._parsed if len(entry.text) < _LARGE else self._parsed_large
-            if not parse(entry.text).can_fetch(url, self._agent):
-                detail = "forbidden by robots.txt"
-                return Verdict(False, entry.delay, Failure.ROBOTS, detail, sitemaps=entry.sitemaps)
+        if entry.text and not self._rules(entry.text).can_fetch(url, self._agent):
+            detail = "forbidden by robots.txt"
+            return Verdict(False, entry.delay, Failure.ROBOTS, detail, sitemaps=entry.sitemaps)
         return Verdict(True, entry.delay, sitemaps=entry.sitemaps)
+
+    def _rules(self, text: str) -> Protego:
+        return (self._parsed if len(text) < _LARGE else self._parsed_large)(text)
 
     def _fresh(self, site: str) -> _Entry | None:
         entry = self._entries.get(site)
@@ -128,20 +137,22 @@ class Robots:
         old = self._entries.pop(site, None)
         self._entries[site] = entry
         self._characters += len(entry.text) - (len(old.text) if old else 0)
-        while len(self._entries) > _MAX_ORIGINS or self._characters > _MAX_CHARACTERS:
+        while len(self._entries) > self._max_origins or self._characters > self._max_characters:
             self._characters -= len(self._entries.popitem(last=False)[1].text)
         return entry
 
     async def _fetched(self, site: str) -> Response:
         """The answer at the end of at most five redirects; an answer that redirects has no end."""
         url = f"{site}/robots.txt"
+        seen = {url}
         response = await self._get(url)
         for _ in range(_MAX_REDIRECTS):
             location = response.headers.get("location", "")
             target = join(url, location) if response.status in REDIRECTS else None
-            if target is None or response.failure is not None:
+            if target is None or target in seen or response.failure is not None:
                 break
             url = target
+            seen.add(url)
             response = await self._get(url)
             if response.failure in _OWN:
                 # The site itself was reached; only its rules cannot be.
@@ -152,7 +163,7 @@ class Robots:
         now = self._clock()
         if 200 <= response.status < 300 and response.failure in (None, Failure.EMPTY):
             text = reduced(response.body.decode("utf-8-sig", "replace"), self._agent)
-            rules = Protego.parse(text)
+            rules = self._rules(text)
             delay = min(rules.crawl_delay(self._agent) or 0.0, LONGEST_DELAY)
             return _Entry(now + _DAY, text, delay, tuple(dict.fromkeys(rules.sitemaps)))
         if 300 <= response.status < 500 and response.status != 429:

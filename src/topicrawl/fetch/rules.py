@@ -45,8 +45,7 @@ def reduced(text: str, agent: str) -> str:
 
 def _meant(name: str, agent: str) -> str:
     """Whom a name in the file means: everybody, us (with or without a version), or the empty string."""
-    name = name.strip()
-    if name.startswith("*"):
+    if name.split(None, 1)[:1] == ["*"]:
         return "*"
     token = _TOKEN(name)
     return agent if token and token[0].lower() == agent else ""

@@ -1,0 +1,262 @@
+"""A recorded web answers like the live one did, whole or torn, whoever wrote it."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import io
+from pathlib import Path
+
+import brotli
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
+
+from topicrawl.errors import RecordingError
+from topicrawl.fetch.replay import Recording
+from topicrawl.records import Failure, Hop, Link, Response
+
+HTML = b"Content-Type: text/html\r\n"
+
+
+def record(url: str, http: bytes, kind: str = "response", extra: str = "") -> bytes:
+    head = (
+        f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2020-02-03T04:05:06Z\r\n"
+        f"WARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000000>\r\n{extra}"
+        f"Content-Type: application/http; msgtype={kind}\r\nContent-Length: {len(http)}\r\n\r\n"
+    )
+    return head.encode() + http + b"\r\n\r\n"
+
+
+def ok(url: str, body: bytes, headers: bytes = HTML) -> bytes:
+    return record(url, b"HTTP/1.1 200 OK\r\n" + headers + b"\r\n" + body)
+
+
+def moved(url: str, to: str, status: int = 301) -> bytes:
+    return record(url, f"HTTP/1.1 {status} Moved\r\nLocation: {to}\r\n\r\n".encode())
+
+
+def written(folder: Path, *records: bytes, name: str = "pages.warc.gz") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    pack = gzip.compress if name.endswith("gz") else bytes
+    (folder / name).write_bytes(b"".join(map(pack, records)))
+    return folder
+
+
+def fetch(recording: Recording, url: str) -> Response:
+    async def run() -> Response:
+        return await recording(Link(url))
+
+    return asyncio.run(run())
+
+
+@pytest.fixture(params=["pages.warc.gz", "pages.warc"])
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_a_recorded_page_comes_with_its_headers_and_date(tmp_path: Path, name: str) -> None:
+    page = ok("http://a.test", b"<p>hi", HTML + b"X-Folded: one\r\n two\r\n")
+    web = Recording(written(tmp_path, page, name=name))
+    response = fetch(web, "http://a.test/")
+    assert (response.status, response.body, response.failure) == (200, b"<p>hi", None)
+    assert (response.content_type, response.headers["x-folded"]) == ("text/html", "one two")
+    assert response.at == 1_580_702_706.0
+    assert (len(web), web.torn) == (1, "")
+
+
+def test_a_recording_is_a_closed_world(tmp_path: Path) -> None:
+    web = Recording(written(tmp_path, ok("http://a.test/x", b"x")))
+    assert web.known("http://a.test/x")
+    assert not web.known("http://a.test/y")
+    assert fetch(web, "http://a.test/y").failure is Failure.NOT_RECORDED
+
+
+def test_addresses_are_compared_in_canonical_form_and_never_decoded_twice(tmp_path: Path) -> None:
+    web = Recording(written(tmp_path, ok("HTTP://A.test:80/%25C3#top", b"x"), ok("<http://b.test/>", b"y")))
+    assert web.known("http://a.test/%25C3")
+    assert web.known("http://b.test/")
+
+
+def test_redirects_are_followed_inside_the_recording(tmp_path: Path, name: str) -> None:
+    records = (
+        moved("http://a.test/", "/b", 302),
+        moved("http://a.test/b", "http://c.test/"),
+        ok("http://c.test/", b"c"),
+    )
+    response = fetch(Recording(written(tmp_path, *records, name=name)), "http://a.test/")
+    assert (response.body, response.url, response.final_url) == (b"c", "http://a.test/", "http://c.test/")
+    assert response.hops == (Hop("http://a.test/", 302), Hop("http://a.test/b", 301))
+
+
+def test_a_redirect_out_of_the_recording_says_so(tmp_path: Path) -> None:
+    response = fetch(Recording(written(tmp_path, moved("http://a.test/", "http://z.test/"))), "http://a.test/")
+    assert (response.failure, response.final_url) == (Failure.NOT_RECORDED, "http://z.test/")
+
+
+def test_the_last_recording_of_an_address_counts_across_files(tmp_path: Path) -> None:
+    written(tmp_path, ok("http://a.test/", b"first"), ok("http://a.test/", b"second"), name="1.warc.gz")
+    written(tmp_path, ok("http://b.test/", b"b"), name="2.warc")
+    assert fetch(Recording(tmp_path), "http://a.test/").body == b"second"
+    written(tmp_path, ok("http://a.test/", b"third"), name="3.warc.gz")
+    assert fetch(Recording(tmp_path), "http://a.test/").body == b"third"
+    assert len(Recording(tmp_path)) == 2
+
+
+def test_a_revisit_has_the_body_of_what_it_refers_to(tmp_path: Path) -> None:
+    again = record("http://a.test/", b"HTTP/1.1 200 OK\r\n\r\n", "revisit")
+    other = record("http://b.test/", b"", "revisit", "WARC-Refers-To-Target-URI: http://a.test/\r\n")
+    lost = record("http://c.test/", b"", "revisit")
+    web = Recording(written(tmp_path, ok("http://a.test/", b"a"), again, other, lost))
+    assert fetch(web, "http://a.test/").body == fetch(web, "http://b.test/").body == b"a"
+    assert not web.known("http://c.test/")
+
+
+def test_other_kinds_of_records_are_passed_over(tmp_path: Path) -> None:
+    others = [record("http://x.test/", b"GET / HTTP/1.1\r\n\r\n", kind) for kind in ("request", "metadata", "resource")]
+    web = Recording(written(tmp_path, *others, record("dns:a.test", b"1.2.3.4"), ok("http://a.test/", b"a"), *others))
+    assert len(web) == 1
+
+
+def test_the_warc_folder_of_a_collection_and_a_single_file_are_recordings_too(tmp_path: Path) -> None:
+    written(tmp_path / "warc", ok("http://a.test/", b"a"))
+    assert len(Recording(tmp_path)) == len(Recording(tmp_path / "warc" / "pages.warc.gz")) == 1
+
+
+BODIES = {
+    "chunked": (b"Transfer-Encoding: chunked\r\n", b"3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"),
+    "gzip": (b"Content-Encoding: gzip\r\n", gzip.compress(b"hello")),
+    "gzip in chunks": (
+        b"Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n",
+        b"%x\r\n%s\r\n0\r\n\r\n" % (len(gzip.compress(b"hello")), gzip.compress(b"hello")),
+    ),
+    "brotli": (b"Content-Encoding: br\r\n", brotli.compress(b"hello")),
+    "unpacked by the archive already": (b"Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n", b"hello"),
+}
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_bodies_are_decoded(tmp_path: Path, body: str) -> None:
+    headers, wire = BODIES[body]
+    assert fetch(Recording(written(tmp_path, ok("http://a.test/", wire, headers))), "http://a.test/").body == b"hello"
+
+
+OUTCOMES = {
+    "missing": (b"HTTP/1.1 404 Not Found\r\n\r\nsorry", Failure.NOT_FOUND),
+    "empty": (b"HTTP/1.1 200 OK\r\n\r\n", Failure.EMPTY),
+    "headers only": (b"HTTP/1.0 200 OK\r\nContent-Type: text/html", Failure.EMPTY),
+    "not HTTP": (b"220 ready", Failure.BAD_RESPONSE),
+    "a bomb": (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + gzip.compress(bytes(900_000)), Failure.TOO_LARGE),
+    "large": (b"HTTP/1.1 200 OK\r\n\r\n" + bytes(900_000), Failure.TOO_LARGE),
+    "nowhere": (b"HTTP/1.1 301 Moved\r\n\r\n", Failure.BAD_REDIRECT),
+    "a circle": (b"HTTP/1.1 301 Moved\r\nLocation: /\r\n\r\n", Failure.REDIRECTS),
+}
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_what_failed_then_fails_now(tmp_path: Path, name: str, outcome: str) -> None:
+    http, failure = OUTCOMES[outcome]
+    web = Recording(written(tmp_path, record("http://a.test/", http), name=name), max_bytes=100_000)
+    response = fetch(web, "http://a.test/")
+    assert response.failure is failure
+    assert response.detail
+
+
+PAGES = [ok(f"http://a.test/{n}", bytes(range(256)) * n) for n in range(1, 6)]
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_of_a_torn_file_everything_whole_is_there(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    name = data.draw(st.sampled_from(["pages.warc.gz", "pages.warc"]))
+    pack = gzip.compress if name.endswith("gz") else bytes
+    packed = [pack(page) for page in PAGES]
+    cut = data.draw(st.integers(len(packed[0]), len(b"".join(packed)) - 1))
+    folder = tmp_path_factory.mktemp("torn")
+    (folder / name).write_bytes(b"".join(packed)[:cut])
+    ends = [len(b"".join(packed[: n + 1])) for n in range(len(packed))]
+    # In a plain file a record is whole without the two empty lines behind it.
+    slack = 4 if name == "pages.warc" else 0
+    whole = sum(end - slack <= cut for end in ends)
+    web = Recording(folder)
+    assert len(web) == whole
+    for n in range(1, whole + 1):
+        assert fetch(web, f"http://a.test/{n}").body == bytes(range(256)) * n
+    assert bool(web.torn) == (not any(end - slack <= cut <= end for end in ends))
+    assert "\n" not in web.torn
+
+
+@pytest.mark.parametrize("tail", [b"\0" * 500, b"garbage", gzip.compress(b"not a record")])
+def test_what_follows_the_last_record_and_is_none_is_told(tmp_path: Path, tail: bytes) -> None:
+    folder = written(tmp_path, ok("http://a.test/", b"a"), ok("http://b.test/", b"b"))
+    path = folder / "pages.warc.gz"
+    path.write_bytes(path.read_bytes() + tail)
+    web = Recording(folder)
+    assert len(web) == 2
+    assert "after 2 whole records" in web.torn
+
+
+def test_a_torn_new_version_leaves_the_old_one(tmp_path: Path) -> None:
+    folder = written(tmp_path, ok("http://a.test/", b"old"), ok("http://a.test/", b"new"))
+    path = folder / "pages.warc.gz"
+    path.write_bytes(path.read_bytes()[:-9])
+    assert fetch(Recording(folder), "http://a.test/").body == b"old"
+
+
+def test_a_record_damaged_after_the_scan_is_a_failure_of_that_page_only(tmp_path: Path) -> None:
+    folder = written(tmp_path, ok("http://a.test/", b"a" * 100), ok("http://b.test/", b"b"))
+    web = Recording(folder)
+    with (folder / "pages.warc.gz").open("r+b") as file:
+        file.seek(60)
+        file.write(b"\xff" * 20)
+    assert fetch(web, "http://a.test/").failure is Failure.BAD_RESPONSE
+    assert fetch(web, "http://b.test/").body == b"b"
+
+
+NOT_RECORDINGS = {
+    "text": (b"hello world, this is not a WARC file at all\r\n\r\n", "not a WARC file"),
+    "compressed text": (gzip.compress(b"hello"), "not a WARC file"),
+    "empty": (b"", "no recorded responses"),
+    "zeros": (bytes(1000), "not a WARC file"),
+    "only a request": (gzip.compress(record("http://a.test/", b"GET", "request")), "no recorded responses"),
+    "one gzip stream": (gzip.compress(b"".join(PAGES)), "one gzip stream"),
+}
+
+
+@pytest.mark.parametrize("kind", NOT_RECORDINGS)
+def test_what_is_not_a_recording_is_an_error_in_one_line(tmp_path: Path, kind: str) -> None:
+    data, message = NOT_RECORDINGS[kind]
+    (tmp_path / "pages.warc.gz").write_bytes(data)
+    with pytest.raises(RecordingError, match=message) as caught:
+        Recording(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_that_is_missing_or_has_no_warc_files_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match="does not exist"):
+        Recording(tmp_path / "nowhere")
+    with pytest.raises(RecordingError, match=r"no \.warc"):
+        Recording(tmp_path)
+
+
+# The tool leaves its temporary files to the garbage collector.
+@pytest.mark.filterwarnings("ignore:Unclosed file <tempfile:ResourceWarning")
+@pytest.mark.parametrize("packed", [True, False])
+def test_what_another_tool_wrote_is_read(tmp_path: Path, packed: bool) -> None:
+    path = tmp_path / ("x.warc.gz" if packed else "x.warc")
+    with path.open("wb") as file:
+        writer = WARCWriter(file, gzip=packed)
+        writer.write_record(writer.create_warcinfo_record("x", {"software": "a tool"}))
+        for number in range(3):
+            http = StatusAndHeaders("200 OK", [("Content-Type", "text/plain")], protocol="HTTP/1.0")
+            body = io.BytesIO(b"page %d" % number)
+            writer.write_record(
+                writer.create_warc_record(f"http://a.test/{number}", "response", payload=body, http_headers=http)
+            )
+    web = Recording(tmp_path)
+    assert [fetch(web, f"http://a.test/{n}").body for n in range(3)] == [b"page 0", b"page 1", b"page 2"]
+    assert web.torn == ""
