@@ -139,9 +139,7 @@ def test_a_page_is_kept_before_the_frontier_is_told() -> None:
     order: list[str] = []
 
     class Told(Memory):
-        async def complete(
-            self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0
-        ) -> bool:
+        async def complete(self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0) -> bool:
             order.append(f"complete {lease.link.url}")
             return await super().complete(lease, reason, offers, wait=wait)
 
@@ -357,7 +355,7 @@ def test_a_strategy_may_revise_waiting_links() -> None:
         def revise(self) -> Mapping[str, float]:
             return {C: 1.0, "http://unknown.example/": 1.0}
 
-    crawl = rig({A: html("", [(B, "dengue fever"), (C, "x")]), B: html(), C: html()}, strategy=Late())
+    crawl = rig({A: html("trains", [(B, "dengue fever"), (C, "x")]), B: html(), C: html()}, strategy=Late())
     assert crawl.run()[:2] == [A, C]
 
 

@@ -13,8 +13,10 @@ from topicrawl.topic import Topic, examples, load
 
 
 @given(st.text(max_size=40), st.dictionaries(st.text(min_size=1, max_size=20), st.floats(0.01, 100), min_size=1))
-def test_a_topic_survives_its_file(tmp_path_factory: pytest.TempPathFactory, name: str, words: dict[str, float]) -> None:
-    path = tmp_path_factory.mktemp("topic") / "topic.toml"
+def test_a_topic_survives_its_file(
+    tmp_path_factory: pytest.TempPathFactory, name: str, words: dict[str, float]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "topic.toml"
     topic = Topic(name, words, ("http://a.example/",), ("http://b.example/",), ("en", "de"), 0.25)
     path.write_text(topic.toml(), "utf-8")
     assert load(path) == topic
@@ -54,7 +56,7 @@ def test_a_mistake_in_the_file_is_one_line_that_names_it(tmp_path: Path, text: s
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(TopicError, match="nowhere.toml"):
+    with pytest.raises(TopicError, match=r"nowhere\.toml"):
         load(tmp_path / "nowhere.toml")
 
 

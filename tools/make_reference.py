@@ -41,8 +41,10 @@ def helped(command: click.Command, parent: click.Context, name: str, level: int)
 
 
 def settings() -> str:
-    text = "# Settings\n\nEach is an option of `topicrawl crawl` (`host_pages` is `--host-pages`) and a key of the TOML file "
-    text += "given with `--config`; options win over the file. An unknown key is refused with the nearest known one.\n\n"
+    text = (
+        "# Settings\n\nEach is an option of `topicrawl crawl` (`host_pages` is `--host-pages`) and a key of the TOML "
+    )
+    text += "file given with `--config`; options win over the file.\n\n"
     text += "| setting | type | default | what it does |\n|---|---|---|---|\n"
     for name, known in known_settings().items():
         default = "none" if known.default in ("", ()) else known.default
@@ -56,11 +58,9 @@ def crawlers() -> str:
     text += "| name | family | paper | needs | parameters | |\n|---|---|---|---|---|---|\n"
     for kind in strategies.available().values():
         row = described(kind)
-        parameters, inputs = row["parameters"], row["inputs"]
-        assert isinstance(parameters, dict)
-        assert isinstance(inputs, list)
-        shown = ", ".join(f"`{name}={value}`" for name, value in parameters.items()) or "none"
-        text += f"| `{row['name']}` | {row['family']} | {row['paper']} | {', '.join(inputs)} | {shown} | {row['sentence']} |\n"
+        shown = ", ".join(f"`{name}={value}`" for name, value in row.parameters.items()) or "none"
+        cells = (f"`{row.name}`", row.family, row.paper, ", ".join(row.inputs), shown, row.sentence)
+        text += f"| {' | '.join(cells)} |\n"
     return text
 
 
@@ -82,7 +82,12 @@ def members(source: str, name: str) -> str:
 
 def main() -> None:
     stale = []
-    for name, make in {"cli": commands, "settings": settings, "strategies": crawlers, "failures": reasons}.items():
+    for name, make in {
+        "cli": commands,
+        "settings": settings,
+        "strategies": crawlers,
+        "failures": reasons,
+    }.items():
         path, text = REFERENCE / f"{name}.md", MADE + make()
         if not path.exists() or path.read_text("utf-8") != text:
             stale.append(path.name)

@@ -76,6 +76,7 @@ class Parts:
     monotony: Monotony | None = None
     scope: Callable[[str], bool] | None = None  # which URLs may be offered at all
     delay_of: Callable[[str], float] | None = None  # what robots.txt asks for, by host
+    directives: bool = True  # whether noindex and nofollow are obeyed (a recording asks nobody anew)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +296,7 @@ class Crawl:
         page = self.parts.parse(response, lease.link)
         if isinstance(page, Failure):
             return None, page, f"content type {response.content_type or 'unknown'}"
-        if "noindex" in page.directives:
+        if self.parts.directives and "noindex" in page.directives:
             return page, Failure.NOINDEX, "the page asks not to be kept"
         return page, None, ""
 
@@ -307,7 +308,7 @@ class Crawl:
         links: list[Link] = []
         outlinks: list[Outlink] = []
         refused: set[str] = set()
-        closed = "nofollow" in page.directives
+        closed = self.parts.directives and "nofollow" in page.directives
         for link in page.links:
             reason = Refusal.NOFOLLOW if closed else self._refusal(link)
             if reason is None:
@@ -326,7 +327,7 @@ class Crawl:
 
     def _refusal(self, link: Link) -> Refusal | None:
         parts = self.parts
-        if link.rel and "nofollow" in link.rel.split():
+        if link.rel and parts.directives and "nofollow" in link.rel.split():
             return Refusal.NOFOLLOW
         if parts.scope is not None and not parts.scope(link.url):
             return Refusal.OUT_OF_SCOPE
@@ -349,11 +350,12 @@ class Crawl:
 
     async def _wait(self, name: str, response: Response) -> float:
         """Seconds from now until the host may be asked again: its delay runs from the last request's start."""
-        delay = 0.0
+        wait = response.wait or 0.0
         if self.parts.delay_of is not None:
             delay = self.parts.delay_of(name)
             await self.parts.frontier.set_delay(name, delay)
-        return max(response.wait or 0.0, response.at + delay - self.parts.clock(), 0.0)
+            wait = max(wait, response.at + delay - self.parts.clock())
+        return wait
 
     async def _aftermath(self, visit: Visit, response: Response) -> None:
         """What follows from a visit once it is complete."""

@@ -7,7 +7,7 @@ import difflib
 import logging
 import time
 import tomllib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -16,8 +16,9 @@ from random import Random
 from typing import Annotated, NamedTuple, get_args, get_origin, get_type_hints
 
 from topicrawl import parse, strategies
-from topicrawl.collection.directory import Collection
-from topicrawl.crawl import Budget, Crawl, Outlink, Parts
+from topicrawl.collection.directory import Collection, topic_of
+from topicrawl.collection.store import Store
+from topicrawl.crawl import Budget, Crawl, Outlink, Parts, seed_links
 from topicrawl.errors import SeedError, SettingError
 from topicrawl.fetch.guard import networks
 from topicrawl.fetch.http import Http, HttpSettings
@@ -143,16 +144,16 @@ class Keeping:
 
     def keep(self, visit: Visit, response: Response, outlinks: Sequence[Outlink]) -> None:
         row = self.collection.row
-        rows = [
-            row(visit.url, out.link, out.place.score if out.place else None, out.refusal) for out in outlinks
-        ]
+        rows = [row(visit.url, out.link, out.place.score if out.place else None, out.refusal) for out in outlinks]
         self.collection.keep(visit, response, rows)
         if visit.failure is not None:
             log.info("failed %s: %s %s", visit.link.url, visit.failure, visit.detail)
 
     def retry(self, link: Link, response: Response, attempt: int) -> None:
         self.collection.store.add_failure(link.url, response, attempt)
-        log.info("attempt %d failed, will be made again %s: %s %s", attempt, link.url, response.failure, response.detail)
+        log.info(
+            "attempt %d failed, will be made again %s: %s %s", attempt, link.url, response.failure, response.detail
+        )
 
 
 def identity(topic: Topic, settings: Settings) -> dict[str, Carry]:
@@ -161,11 +162,66 @@ def identity(topic: Topic, settings: Settings) -> dict[str, Carry]:
 
 
 @asynccontextmanager
-async def live(collection: Collection, topic: Topic, settings: Settings) -> AsyncIterator[Crawl]:
-    """A crawl of the live web into a collection, ready to run; everything is closed afterwards."""
+async def open_crawl(
+    directory: Path, topic: Topic, seeds: Sequence[str] = (), settings: Settings | None = None
+) -> AsyncIterator[Crawl]:
+    """A crawl of the live web into a directory, ready to run: new, or going on where an earlier run stopped.
+
+    Everything is closed afterwards. A directory that holds a crawl for another topic or with another strategy is
+    refused.
+    """
+    settings = settings or Settings()
+    urls = seed_urls(seeds)
+    facts: dict[str, Carry] = {"identity": identity(topic, settings), "seeds": list(urls)}
+    with Collection(directory, topic, facts, min_free=settings.min_free << 20) as collection:
+        _same(directory, collection.store.fact("identity"), facts["identity"])
+        collection.store.set_facts({"settings": _plain(settings), "stopped": None})
+        collection.check_space()
+        async with _live(collection, topic, settings) as crawl:
+            await crawl.seed(seed_links(urls))
+            yield crawl
+            collection.store.set_facts({"stopped": crawl.stopped})
+
+
+def _plain(settings: Settings) -> dict[str, Carry]:
+    values = dataclasses.asdict(settings)
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def _same(directory: Path, known: Carry, wanted: Carry) -> None:
+    """Refuse to go on with a crawl that was started as another."""
+    if not isinstance(known, dict) or not isinstance(wanted, dict):
+        return
+    for name, value in wanted.items():
+        if known.get(name) != value:
+            before, now = (" ".join(it) if isinstance(it, dict) else it for it in (known.get(name), value))
+            raise SettingError(
+                f"{directory} holds a crawl with another {name}: {before}, not {now}; name another directory with --out"
+            )
+
+
+def resumed(directory: Path, given: Mapping[str, object]) -> tuple[Topic, Settings]:
+    """Topic and settings of the crawl in a directory; what is given now wins over what was set then."""
+    store = Store(directory / "topicrawl.sqlite", readonly=True)
+    try:
+        stored = store.fact("settings")
+    finally:
+        store.close()
+    kept = stored if isinstance(stored, dict) else {}
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in kept.items()}
+    # A setting that an older version had and this one has not is of no use any more.
+    values = {name: value for name, value in values.items() if name in known_settings()}
+    return topic_of(directory), Settings(**{**values, **given})  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def _live(collection: Collection, topic: Topic, settings: Settings) -> AsyncIterator[Crawl]:
     async with AsyncExitStack() as stack:
         rules = Rules(
-            delay=settings.delay, host_pages=settings.host_pages, lease_seconds=3600.0, attempts=settings.attempts + 2
+            delay=settings.delay,
+            host_pages=settings.host_pages,
+            lease_seconds=2 * Budget().deadline,
+            attempts=settings.attempts + 2,
         )
         frontier = Sqlite(collection.directory / "frontier.sqlite", rules, time.time)
         stack.push_async_callback(frontier.close)
@@ -182,16 +238,15 @@ def _http_settings(settings: Settings) -> HttpSettings:
         contact=settings.contact,
         total_timeout=settings.timeout,
         max_bytes=settings.max_bytes,
-        proxy=settings.proxy or None,
+        proxy=settings.proxy,
+        accept=parse.READABLE,
         connections=settings.concurrency * 2,
         allow=networks(settings.allow_net),
         resolve=settings.addresses(),
     )
 
 
-def _crawl(
-    collection: Collection, topic: Topic, settings: Settings, frontier: Sqlite, polite: Polite
-) -> Crawl:
+def _crawl(collection: Collection, topic: Topic, settings: Settings, frontier: Sqlite, polite: Polite) -> Crawl:
     strategy = strategies.make(settings.strategy)
     vsm = Vsm(topic)
     strategy.begin(Setting(topic, vsm, Random(0)))
@@ -213,4 +268,3 @@ def _crawl(
     )  # fmt: skip
     step, pages = collection.store.counts()
     return Crawl(parts, budget, step=step, pages=pages)
-

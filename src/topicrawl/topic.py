@@ -52,9 +52,7 @@ class Topic:
 
     def __post_init__(self) -> None:
         if not self.words:
-            raise TopicError(
-                f"the topic {self.name!r} has no words: name it in words, for example \"dengue fever\""
-            )
+            raise TopicError(f'the topic {self.name!r} has no words: name it in words, for example "dengue fever"')
         for word, weight in self.words.items():
             if not 0 < weight < float("inf"):
                 raise TopicError(f"the weight of {word!r} is {weight}: weights are numbers above 0")

@@ -61,7 +61,8 @@ async def main(pages: int, hosts: int, path: str) -> None:
         server = await loop.create_server(lambda: Site(pages, hosts, log), f"127.0.1.{n + 1}", port, reuse_address=True)
         port = server.sockets[0].getsockname()[1]
         servers.append(server)
-    print(port, flush=True)
+    sys.stdout.write(f"{port}\n")
+    sys.stdout.flush()
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
 
 

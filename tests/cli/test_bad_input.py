@@ -39,7 +39,9 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "code", "words"), MISTAKES, ids=lambda value: " ".join(value) if isinstance(value, list) else None)
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"), MISTAKES, ids=lambda value: " ".join(value) if isinstance(value, list) else None
+)
 def test_a_mistake_is_one_line(run, arguments: list[str], code: int, words: str) -> None:  # type: ignore[no-untyped-def]
     ran = run(*arguments)
     assert (ran.code, ran.out) == (code, "")

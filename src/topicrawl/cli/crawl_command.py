@@ -20,12 +20,13 @@ import click
 from topicrawl import topic as topics
 from topicrawl.cli import INTERRUPTED
 from topicrawl.cli.progress import Show, Tally, chosen
-from topicrawl.collection.directory import Collection, occupied, topic_of
+from topicrawl.collection.directory import occupied
 from topicrawl.collection.store import Store
-from topicrawl.crawl import Crawl, Stop, seed_links
-from topicrawl.errors import SeedError, SettingError, SpaceError, TopicError
-from topicrawl.plan import Settings, identity, known_settings, live, read_settings, seed_urls
+from topicrawl.crawl import Crawl, Stop
+from topicrawl.errors import SeedError, TopicError
+from topicrawl.plan import Settings, known_settings, open_crawl, read_settings, resumed, seed_urls
 from topicrawl.topic import Topic
+from topicrawl.urls import host
 
 NOTHING_FETCHED = 5
 _TICK = 0.25  # seconds between two looks at the figures
@@ -123,67 +124,42 @@ def slug(name: str) -> str:
     return re.sub(r"\W+", "-", name.lower()).strip("-")[:60] or "crawl"
 
 
-def _agreed(asked: Asked, directory: Path) -> tuple[Topic, Settings]:
-    """Topic and settings, from the options or from the crawl that is gone on with, which they must not contradict."""
-    from_file = read_settings(asked.config) if asked.config else {}
-    given = {**from_file, **asked.given}
+def _agreed(asked: Asked) -> tuple[Path, Topic, Settings]:
+    """Directory, topic and settings, from the options or from the crawl that is gone on with."""
     topic = asked.topic()
-    if not occupied(directory):
-        if topic is None:
-            raise TopicError(f"there is no crawl in {directory} yet: name the topic in words or with --topic FILE")
-        return topic, Settings(**given)
-    store = Store(directory / "topicrawl.sqlite", readonly=True)
-    try:
-        stored, facts = store.fact("settings"), store.fact("identity")
-    finally:
-        store.close()
-    assert isinstance(stored, dict)
-    kept = {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
-    known = topic_of(directory)
-    settings = Settings(**{**kept, **given})
-    wanted = identity(topic or known, settings)
-    if isinstance(facts, dict):
-        for name, value in wanted.items():
-            if name in facts and facts[name] != value:
-                raise SettingError(
-                    f"{directory} holds a crawl with another {name}: {_short(facts[name])}, not {_short(value)}; "
-                    "name another directory with --out"
-                )
-    return known, settings
-
-
-def _short(value: object) -> str:
-    return " ".join(value) if isinstance(value, dict) else str(value)
+    directory = asked.directory(topic)
+    given = {**(read_settings(asked.config) if asked.config else {}), **asked.given}
+    if occupied(directory):
+        known, settings = resumed(directory, given)
+        return directory, topic or known, settings
+    if topic is None:
+        raise TopicError(f"there is no crawl in {directory} yet: name the topic in words or with --topic FILE")
+    if not asked.seeds and not asked.seed_file:
+        raise SeedError("where shall it start? name one or more pages with --seed URL or --seeds FILE")
+    return directory, topic, Settings(**given)
 
 
 async def _crawled(asked: Asked) -> int:
     """Run the crawl and return the exit code."""
-    directory = asked.directory(asked.topic())
-    topic, settings = _agreed(asked, directory)
+    directory, topic, settings = _agreed(asked)
+    goes_on = occupied(directory)
     seeds = asked.seed_urls()
-    if not seeds and not occupied(directory):
-        raise SeedError("where shall it start? name one or more pages with --seed URL or --seeds FILE")
-    facts = {"identity": identity(topic, settings), "settings": dataclasses.asdict(settings), "seeds": list(seeds)}
-    with Collection(directory, topic, facts, min_free=settings.min_free << 20) as collection:
-        collection.store.set_facts({"settings": facts["settings"]})
-        collection.check_space()
+    async with open_crawl(directory, topic, seeds, settings) as crawl:
+        tally = _tally(directory, topic, settings)
+        show = chosen(asked.as_json)
         with _logging(directory / "crawl.log"):
-            async with live(collection, topic, settings) as crawl:
-                await crawl.seed(seed_links(seeds))
-                tally = _tally(topic, settings, collection.store)
-                stop = await _shown(crawl, tally, chosen(asked.as_json), collection)
+            show.start(str(directory), goes_on)
+            stop = await _shown(crawl, tally, show)
     _closing_words(asked, directory, stop, tally)
     if stop == Stop.INTERRUPTED:
         return INTERRUPTED
     return 0 if tally.pages else NOTHING_FETCHED
 
 
-async def _shown(crawl: Crawl, tally: Tally, show: Show, collection: Collection) -> Stop:
+async def _shown(crawl: Crawl, tally: Tally, show: Show) -> Stop:
     """Consume the visits and show them."""
     log = logging.getLogger("topicrawl")
-    frontier = crawl.parts.frontier
     restore = _on_signals(crawl)
-    show.start(str(collection.directory), collection.resumed)
     log.info("start: %d pages so far", tally.pages)
     ticker = asyncio.create_task(_ticks(crawl, tally, show))
     try:
@@ -194,12 +170,9 @@ async def _shown(crawl: Crawl, tally: Tally, show: Show, collection: Collection)
         ticker.cancel()
         restore()
         reason = crawl.stopped or Stop.INTERRUPTED
-        try:
-            collection.store.set_facts({"stopped": reason})
-        except SpaceError:
-            log.error("stop: no space for a last word")
-        log.info("stop: %s, %s", reason, tally.line(await frontier.counts()))
-        show.stop(tally, await frontier.counts(), reason)
+        counts = await crawl.parts.frontier.counts()
+        log.info("stop: %s, %s", reason, tally.line(counts))
+        show.stop(tally, counts, reason)
     return reason
 
 
@@ -229,14 +202,16 @@ def _on_signals(crawl: Crawl) -> Callable[[], None]:
     return restore
 
 
-def _tally(topic: Topic, settings: Settings, store: Store) -> Tally:
+def _tally(directory: Path, topic: Topic, settings: Settings) -> Tally:
     """The figures of earlier runs, to count on from."""
     tally = Tally(topic, settings.pages)
-    ((pages, relevant),) = store.query(
-        "SELECT count(*), count(*) FILTER (WHERE relevance >= ?) FROM visits WHERE failure IS NULL", (topic.threshold,)
-    )
-    tally.pages, tally.relevant = int(str(pages)), int(str(relevant))
-    tally.failed.update(store.failures())
+    store = Store(directory / "topicrawl.sqlite", readonly=True)
+    try:
+        tally.pages, tally.relevant = store.harvest(topic.threshold)
+        tally.failed.update(store.failures())
+        tally.hosts.update(host(url) for url in store.page_urls())
+    finally:
+        store.close()
     return tally
 
 
@@ -246,7 +221,7 @@ def _closing_words(asked: Asked, directory: Path, stop: Stop, tally: Tally) -> N
     click.echo(f"{stop}: {tally.pages} pages, {tally.relevant} relevant ({tally.harvest:.0%}) in {directory}", err=True)
     if not tally.pages:
         reasons = ", ".join(f"{name} {count}" for name, count in tally.failed.most_common(3)) or "no seed answered"
-        click.echo(f"no page could be fetched ({reasons}): check the seeds; `topicrawl why {directory} URL` tells", err=True)
+        click.echo(f"no page could be fetched ({reasons}): check the seeds and {directory}/crawl.log", err=True)
     elif tally.last is not None and stop != Stop.INTERRUPTED:
         click.echo(f"next: topicrawl status {directory}   topicrawl why {directory} {tally.last.url}", err=True)
     if stop in (Stop.INTERRUPTED, Stop.UNREACHABLE):

@@ -5,32 +5,99 @@ from __future__ import annotations
 import asyncio
 import shutil
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from topicrawl.collection.directory import Collection
-from topicrawl.crawl import seed_links
+from topicrawl.errors import CollectionError, TopicError
 from topicrawl.lab.figures import harvest_svg, harvest_text
 from topicrawl.lab.sample import SampleWeb
 from topicrawl.lab.serve import served
-from topicrawl.plan import Settings, identity, live
+from topicrawl.plan import Settings, open_crawl
 from topicrawl.topic import Topic
-from topicrawl.urls import host
 
 STRATEGIES = ("best_first", "breadth_first")
 
 
 @click.command("demo")
-@click.option("--topic", default="dengue fever", show_default=True, help="One of the made-up web's topics.")
-@click.option("--pages", default=800, show_default=True, type=click.IntRange(10), help="Pages for each strategy.")
-@click.option("--out", default="demo", show_default=True, type=click.Path(path_type=Path), help="Directory; emptied first.")
-def command(topic: str, pages: int, out: Path) -> None:
+@click.option("--topic", "name", default="dengue fever", show_default=True, help="One of the web's topics.")
+@click.option("--pages", default=800, show_default=True, type=click.IntRange(10), help="Pages a strategy.")
+@click.option("--out", default="demo", show_default=True, type=click.Path(path_type=Path), help="A new directory.")
+def command(name: str, pages: int, out: Path) -> None:
     """Crawl a made-up web on this machine, best-first beside breadth-first.
 
     \b
     Example:
       topicrawl demo --topic volcanoes --pages 500
     """
+    _cleared(out)
+    web = SampleWeb()
+    if name not in web.topics:
+        raise TopicError(f"the made-up web has no topic {name!r}: it has {', '.join(web.topics)}")
+    click.echo(f"A made-up web: {web.pages} pages on {len(web.names)} host names, {len(web.topics)} topics.")
+    curves = {}
+    with served(web) as local:
+        asked = Asked(local, name, pages, out)
+        for strategy in STRATEGIES:
+            curves[strategy] = asyncio.run(asked.crawled(strategy))
+    _shown(curves, asked)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One comparison."""
+
+    web: SampleWeb
+    topic: str
+    pages: int
+    out: Path
+
+    @property
+    def targets(self) -> frozenset[str]:
+        """The pages that are truly about the topic, as whoever made the web knows."""
+        return frozenset(url for url, topics in self.web.labels().items() if self.topic in topics)
+
+    async def crawled(self, strategy: str) -> list[float]:
+        """Crawl over real HTTP; returns how many of the targets were found after each page."""
+        settings = Settings(
+            strategy=strategy, pages=self.pages, delay=0.02, concurrency=32, timeout=2.0, attempts=1, patience=5.0,
+            allow_net=("127.0.0.0/8",), resolve=tuple(f"{host}=127.0.0.1" for host in self.web.names),
+        )  # fmt: skip
+        targets, found, begun = self.targets, [0.0], time.monotonic()
+        topic = Topic.of(" ".join(self.web.topics[self.topic][:6]))
+        async with open_crawl(self.out / strategy, topic, self.web.seeds(self.topic), settings) as crawl:
+            async for visit in crawl.visits():
+                if visit.failure is None:
+                    found.append(found[-1] + (visit.url in targets))
+        seconds = time.monotonic() - begun
+        click.echo(
+            f"  {strategy:<14} {len(found) - 1} pages in {seconds:.1f} s, "
+            f"{found[-1]:.0f} of {len(targets)} pages about {self.topic}"
+        )
+        return found
+
+
+def _cleared(out: Path) -> None:
+    """Remove an earlier demo, and only that."""
+    if out.exists():
+        strangers = {path.name for path in out.iterdir()} - {*STRATEGIES, "harvest.svg"}
+        if strangers:
+            raise CollectionError(f"{out}: holds other files ({min(strangers)}); name another directory with --out")
+        shutil.rmtree(out)
+    out.mkdir(parents=True)
+
+
+def _shown(curves: dict[str, list[float]], asked: Asked) -> None:
+    title = f"Pages about {asked.topic} found"
+    click.echo()
+    click.echo(f"{title}, against pages fetched:")
+    click.echo(harvest_text(curves, width=72, height=16))
+    picture = asked.out / "harvest.svg"
+    picture.write_text(harvest_svg(curves, title=title, x_label="pages fetched", y_label="found"), "utf-8")
+    best = asked.out / STRATEGIES[0]
+    click.echo(f"The picture: {picture}")
+    click.echo(f"What the crawl did:  topicrawl status {best}")
+    click.echo(
+        'On the live web:     topicrawl crawl "dengue fever" --seed https://www.who.int/ --pages 200 --contact YOU'
+    )

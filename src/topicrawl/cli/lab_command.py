@@ -55,7 +55,11 @@ class Out:
 @click.option("--seed", "seeds", multiple=True, required=True, help="Where to start; may be repeated.")
 @click.option("--strategy", default="best_first", show_default=True, help="name or name:parameter=value,…")
 @click.option("--pages", "fetches", default=1000, show_default=True, type=click.IntRange(1), help="Fetches to make.")
-@click.option("--out", type=click.Path(path_type=Path), help="File for the visits, one JSON object a line; - or none: standard output.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="File for the visits, one JSON object a line. [default: standard output]",
+)
 @click.option("--examples", type=click.Path(path_type=Path), help="Example pages: lines of url⇥relevant|irrelevant.")
 @click.option("--sessions", type=click.Path(path_type=Path), help="Browsing sessions, TSV or TSV.gz.")
 @click.option("--open-world", is_flag=True, help="Links out of the recording are offered, cost a fetch and fail.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from dataclasses import asdict, dataclass
 
 import click
 
@@ -11,21 +12,27 @@ from topicrawl import strategies
 from topicrawl.strategies.strategy import Strategy
 
 
-def described(kind: type[Strategy]) -> dict[str, object]:
-    """One strategy as plain values.
+@dataclass(frozen=True)
+class Description:
+    """A strategy in plain values."""
 
-    >>> described(strategies.available()["breadth_first"])["inputs"]
-    ['words']
+    name: str
+    family: str
+    paper: str
+    inputs: tuple[str, ...]
+    parameters: dict[str, object]
+    sentence: str
+
+
+def described(kind: type[Strategy]) -> Description:
+    """What a strategy says of itself.
+
+    >>> described(strategies.available()["breadth_first"]).inputs
+    ('words',)
     """
     sentence = (inspect.getdoc(kind) or "").partition("\n\n")[0].replace("\n", " ")
-    return {
-        "name": kind.name,
-        "family": kind.family,
-        "paper": kind.paper,
-        "inputs": list(kind.inputs),
-        "parameters": {name: default for name, (_, default) in strategies.parameters(kind).items()},
-        "sentence": sentence,
-    }
+    parameters = {name: default for name, (_, default) in strategies.parameters(kind).items()}
+    return Description(kind.name, kind.family, kind.paper, kind.inputs, parameters, sentence)
 
 
 @click.command("strategies")
@@ -39,14 +46,10 @@ def command(as_json: bool) -> None:
     """
     rows = [described(kind) for kind in strategies.available().values()]
     if as_json:
-        click.echo(json.dumps(rows, indent=1))
+        click.echo(json.dumps([asdict(row) for row in rows], indent=1))
         return
     for row in rows:
-        parameters = row["parameters"]
-        assert isinstance(parameters, dict)
-        shown = ", ".join(f"{name}={value}" for name, value in parameters.items())
-        click.echo(f"{row['name']}" + (f":{shown}" if shown else ""))
-        click.echo(f"    {row['sentence']}")
-        inputs = row["inputs"]
-        assert isinstance(inputs, list)
-        click.echo(f"    {row['family']}; {row['paper']}; needs {', '.join(inputs)}")
+        shown = ",".join(f"{name}={value}" for name, value in row.parameters.items())
+        click.echo(row.name + (f":{shown}" if shown else ""))
+        click.echo(f"    {row.sentence}")
+        click.echo(f"    {row.family}; {row.paper}; needs {', '.join(row.inputs)}")

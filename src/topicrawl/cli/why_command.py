@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import click
@@ -11,86 +12,99 @@ import click
 from topicrawl.collection.store import Store, Stored
 from topicrawl.errors import UsageError
 from topicrawl.frontier.contract import Entry
-from topicrawl.frontier.sqlite import Sqlite
+from topicrawl.frontier.sqlite_look import look
 from topicrawl.urls import canonical, fingerprint
 
 _LONGEST_CHAIN = 1000
 
 
-def explained(directory: Path, url: str) -> dict[str, object]:
-    """All that is known of a URL, with the chain of links that led to it, seed first."""
+@dataclass(frozen=True)
+class Step:
+    """One fetch on the way."""
+
+    step: int
+    url: str
+    ended: str
+    anchor: str
+    score: float
+    parts: dict[str, float]
+    relevance: float | None
+    failure: str | None
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A link's place among those that wait."""
+
+    score: float
+    score_at_first: float
+    parts: dict[str, float]
+    anchor: str
+    source: str
+    attempts: int
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What is known of a URL; the chain leads from a seed to it, or to the page that links to it."""
+
+    url: str
+    fetched: bool
+    reason: str  # the name of what kept it from being fetched, or "fetched"
+    detail: str = ""
+    chain: list[Step] = field(default_factory=list)
+    waiting: Waiting | None = None
+
+
+def explained(directory: Path, url: str) -> Explanation:
+    """Why a URL was fetched, or was not."""
     store = Store(directory / "topicrawl.sqlite", readonly=True)
     try:
         visit = store.visit_of(url)
         if visit is not None:
-            answer: dict[str, object] = {"url": url, "fetched": visit.failure is None, "failure": visit.failure}
-            answer["detail"] = visit.detail
-            answer["chain"] = _chain(store, visit)
-            return answer
+            fetched = visit.failure is None
+            return Explanation(url, fetched, visit.failure or "fetched", visit.detail, _chain(store, visit))
         entry = asyncio.run(_entry(directory, url))
-        if entry is not None:
-            return _waiting(store, url, entry)
-        return _refused(store, url)
+        return _refused(store, url) if entry is None else _known(store, url, entry)
     finally:
         store.close()
 
 
-def _chain(store: Store, visit: Stored | None) -> list[dict[str, object]]:
-    steps: list[dict[str, object]] = []
+def _chain(store: Store, visit: Stored | None) -> list[Step]:
+    steps: list[Step] = []
     while visit is not None and len(steps) < _LONGEST_CHAIN:
+        place = visit.place
         steps.append(
-            {
-                "step": visit.step,
-                "url": visit.requested,
-                "ended": visit.url,
-                "anchor": visit.anchor,
-                "score": visit.score,
-                "parts": dict(json.loads(visit.parts)),
-                "relevance": visit.relevance,
-                "failure": visit.failure,
-            }
-        )
+            Step(
+                visit.step, visit.requested, visit.url, visit.anchor, place.score, dict(place.parts),
+                visit.relevance, visit.failure,
+            )
+        )  # fmt: skip
         visit = store.visit_of(visit.source) if visit.source else None
     return steps[::-1]
 
 
-def _waiting(store: Store, url: str, entry: Entry) -> dict[str, object]:
-    reason = {"waiting": "it waits", "leased": "it is being fetched"}.get(entry.state, entry.reason)
-    return {
-        "url": url,
-        "fetched": False,
-        "failure": None if entry.state in ("waiting", "leased") else entry.reason,
-        "detail": reason,
-        "score": entry.place.score,
-        "score_at_first": entry.first_score,
-        "parts": dict(entry.place.parts),
-        "anchor": entry.link.anchor,
-        "source": entry.link.source,
-        "attempts": entry.attempts,
-        "chain": _chain(store, store.visit_of(entry.link.source) if entry.link.source else None),
-    }
+def _known(store: Store, url: str, entry: Entry) -> Explanation:
+    """A link that the frontier knows."""
+    link, place = entry.link, entry.place
+    chain = _chain(store, store.visit_of(link.source) if link.source else None)
+    waits = Waiting(place.score, entry.first_score, dict(place.parts), link.anchor, link.source, entry.attempts)
+    details = {"waiting": "its turn has not come", "leased": "it is being fetched now"}
+    reason = entry.reason if entry.state in ("done", "dropped") else entry.state
+    return Explanation(url, False, reason, details.get(entry.state, ""), chain, waits)
 
 
-def _refused(store: Store, url: str) -> dict[str, object]:
+def _refused(store: Store, url: str) -> Explanation:
+    """A link that never reached the frontier, or no link at all."""
     sql = "SELECT p.url, l.anchor, l.refusal FROM links l JOIN pages p ON p.id = l.source WHERE l.target = ? LIMIT 1"
-    rows = store.query(sql, (fingerprint(url),))
-    if not rows:
-        detail = "no page that was fetched links to it"
-        return {"url": url, "fetched": False, "failure": "unseen", "detail": detail, "chain": []}
-    source, anchor, refusal = rows[0]
-    return {
-        "url": url,
-        "fetched": False,
-        "failure": refusal,
-        "detail": f"the link was not followed: {refusal}",
-        "anchor": anchor,
-        "source": source,
-        "chain": _chain(store, store.visit_of(str(source))),
-    }
+    for source, anchor, refusal in store.query(sql, (fingerprint(url),)):
+        detail = f"the link “{anchor}” on {source} was not followed"
+        return Explanation(url, False, str(refusal), detail, _chain(store, store.visit_of(str(source))))
+    return Explanation(url, False, "unseen", "no page that was fetched links to it")
 
 
 async def _entry(directory: Path, url: str) -> Entry | None:
-    frontier = Sqlite.look(directory / "frontier.sqlite")
+    frontier = look(directory / "frontier.sqlite")
     try:
         return await frontier.find(url)
     finally:
@@ -113,28 +127,27 @@ def command(directory: Path, url: str, as_json: bool) -> None:
         raise UsageError(f"{url!r} is not a web address")
     answer = explained(directory, address)
     if as_json:
-        click.echo(json.dumps(answer, indent=1, ensure_ascii=False))
+        click.echo(json.dumps(asdict(answer), indent=1, ensure_ascii=False))
         return
-    if answer["fetched"]:
-        click.echo(f"{address} was fetched:")
-    else:
-        click.echo(f"{address} was not fetched: {answer['failure'] or ''} {answer['detail']}".rstrip())
-    _print_chain(answer)
+    click.echo(f"{address} was {'fetched' if answer.fetched else 'not fetched: ' + answer.reason}")
+    if answer.detail:
+        click.echo(f"  {answer.detail}")
+    for number, step in enumerate(answer.chain):
+        click.echo(f"  {step.step:>6}  {step.url}{_by(step.anchor, seed=number == 0)}")
+        relevance = "" if step.relevance is None else f", judged {step.relevance:.3f}"
+        failure = f", failed: {step.failure}" if step.failure else ""
+        click.echo(f"          score {step.score:.3f}{_parts(step.parts)}{relevance}{failure}")
+    if answer.waiting is not None:
+        waits = answer.waiting
+        click.echo(f"  {'':>6}  {address}{_by(waits.anchor, seed=not waits.source)}")
+        click.echo(f"          score {waits.score:.3f}{_parts(waits.parts)}")
 
 
-def _print_chain(answer: dict[str, object]) -> None:
-    chain = answer["chain"]
-    assert isinstance(chain, list)
-    for number, step in enumerate(chain):
-        anchor = f" by the link “{step['anchor']}”" if step["anchor"] else (" as a seed" if not number else "")
-        click.echo(f"  {step['step']:>6}  {step['url']}{anchor}")
-        relevance = "" if step["relevance"] is None else f", judged {step['relevance']:.3f}"
-        failure = f", failed: {step['failure']}" if step["failure"] else ""
-        click.echo(f"          score {step['score']:.3f}{_parts(step['parts'])}{relevance}{failure}")
-    if "score" in answer:
-        click.echo(f"          waits with score {answer['score']:.3f}{_parts(answer['parts'])}, “{answer['anchor']}”")
+def _by(anchor: str, *, seed: bool) -> str:
+    if anchor:
+        return f" by the link “{anchor}”"
+    return " as a seed" if seed else ""
 
 
-def _parts(parts: object) -> str:
-    assert isinstance(parts, dict)
+def _parts(parts: dict[str, float]) -> str:
     return f" ({', '.join(f'{name} {value:.3f}' for name, value in parts.items())})" if parts else ""

@@ -1,11 +1,11 @@
 """Step 8. One directory that holds a crawl.
 
-    DIR/topicrawl.sqlite     visits, pages, links, failures, hosts, facts
-    DIR/frontier.sqlite      links that wait (`topicrawl.frontier.sqlite`)
-    DIR/warc/00001.warc.gz   requests and responses as they went over the wire
-    DIR/topic.toml           what was looked for
-    DIR/crawl.log            what happened, in lines
-    DIR/lock                 held by the process that writes
+DIR/topicrawl.sqlite     visits, pages, links, failures, hosts, facts
+DIR/frontier.sqlite      links that wait (`topicrawl.frontier.sqlite`)
+DIR/warc/00001.warc.gz   requests and responses as they went over the wire
+DIR/topic.toml           what was looked for
+DIR/crawl.log            what happened, in lines
+DIR/lock                 held by the process that writes
 """
 
 from __future__ import annotations

@@ -215,14 +215,25 @@ class Store:
 
     def last_spot(self) -> Spot | None:
         """The end of what the archive must hold."""
-        sql = "segment IS NOT NULL AND segment=(SELECT max(segment) FROM visits) AND start=(SELECT max(start) FROM visits v WHERE v.segment=visits.segment)"
-        row = next(self.visits(sql), None)
-        return row.spot if row else None
+        sql = "SELECT segment, start, length FROM visits WHERE segment IS NOT NULL ORDER BY segment DESC, start DESC"
+        row = self._db.execute(f"{sql} LIMIT 1").fetchone()
+        return Spot(*row) if row else None
 
     def counts(self) -> tuple[int, int]:
         """The last step, and the number of pages kept."""
-        ((step, pages),) = self._db.execute("SELECT coalesce(max(step), 0), count(*) FILTER (WHERE failure IS NULL) FROM visits")
+        ((step, pages),) = self._db.execute(
+            "SELECT coalesce(max(step), 0), count(*) FILTER (WHERE failure IS NULL) FROM visits"
+        )
         return int(step), int(pages)
+
+    def harvest(self, threshold: float) -> tuple[int, int]:
+        """How many pages are kept, and how many of them are relevant."""
+        sql = "SELECT count(*), count(*) FILTER (WHERE relevance >= ?) FROM visits WHERE failure IS NULL"
+        ((pages, relevant),) = self._db.execute(sql, (threshold,))
+        return int(pages), int(relevant)
+
+    def page_urls(self) -> Iterator[str]:
+        return (str(url) for (url,) in self._db.execute("SELECT url FROM pages"))
 
     def failures(self) -> dict[str, int]:
         """How often each failure was final, most frequent first."""

@@ -1,7 +1,8 @@
 """The live loop over a recorded web: one fetch at a time, no delays, no sockets, nothing peeked at.
 
 Links that lead out of the recording are not offered (a closed world); in an open world each costs one fetch and fails.
-The trap rules are off, because a recording is finite. Same inputs, same visits, whatever the hash seed or the time.
+The trap rules are off, because a recording is finite. So are noindex and nofollow: nobody is asked anew, and what the
+authors thought of search engines has no say in an experiment. Same inputs, same visits, whatever the hash seed or time.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ async def simulate(recording: Recording, task: Task) -> AsyncIterator[Visit]:
         keep=Forget(),
         clock=lambda: 0.0,
         scope=None if task.open_world else recording.known,
+        directives=False,
     )
     crawl = Crawl(parts, Budget(fetches=task.fetches, concurrency=1, attempts=1))
     await crawl.seed(seed_links(task.seeds))

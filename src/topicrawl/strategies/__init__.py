@@ -22,9 +22,8 @@ def available() -> dict[str, type[Strategy]]:
     for module_info in pkgutil.iter_modules(__path__):
         module = importlib.import_module(f"{__name__}.{module_info.name}")
         for item in vars(module).values():
-            if isinstance(item, type) and issubclass(item, Strategy) and item.__module__ == module.__name__:
-                if "name" in vars(item):
-                    found[item.name] = item
+            if isinstance(item, type) and issubclass(item, Strategy) and "name" in vars(item):
+                found[item.name] = item
     return dict(sorted(found.items()))
 
 
@@ -41,7 +40,7 @@ def parameters(kind: type[Strategy]) -> dict[str, tuple[type, object]]:
 
 
 def make(spec: str) -> Strategy:
-    """A strategy from `name`, `name:parameter=value,…` or, for one's own, `package.module:Class[:parameter=value,…]`."""
+    """A strategy from `name` or `name:parameter=value,…`; one's own is `package.module:Class[:parameter=value,…]`."""
     name, _, rest = spec.partition(":")
     if "." in name:
         attribute, _, rest = rest.partition(":")

@@ -96,7 +96,7 @@ class BestFirstAnchor(BestFirst):
 class NBestFirst(BestFirst):
     """Best-first that takes the N best links at a time and looks at what they brought only after all N.
 
-        Priority(i) as in equation 7; N links leave the frontier together.
+        Priority(i) = (similarity(pᵢ, q) + similarity(aᵢ, q)) / 2, and N links leave the frontier together.
 
     A larger N is less greedy: links of lower score get their turn. The thesis gives no N; ours is 10.
     """

@@ -55,7 +55,7 @@ class Strategy(ABC):
         """The place of a waiting link when a second page links to it; by default the better one."""
         return new if new.score > old.score else old
 
-    def learn(self, visit: Visit) -> None:
+    def learn(self, visit: Visit) -> None:  # noqa: B027 - most strategies have nothing to learn
         """Every visit passes here before its links are placed."""
 
     def revise(self) -> Mapping[str, float]:
@@ -66,7 +66,7 @@ class Strategy(ABC):
         """What was learned, as plain values."""
         return None
 
-    def restore(self, state: Carry) -> None:
+    def restore(self, state: Carry) -> None:  # noqa: B027 - nor anything to take up
         """Take up what `state` gave."""
 
     @property
