@@ -22,7 +22,7 @@ DIGEST = """
 import hashlib
 from topicrawl.lab.sample import SampleWeb
 web = SampleWeb(seed=5, pages=1000, hosts=40)
-digest = hashlib.sha256(repr((web.names, web.labels(), web.topics, web.seeds("chess"))).encode())
+digest = hashlib.sha256(repr((web.hosts, web.labels(), web.topics, web.seeds("chess"))).encode())
 for number in range(0, 1000, 7):
     digest.update(repr(web.answer(web.url(number))).encode())
 print(digest.hexdigest())
@@ -107,6 +107,7 @@ def test_pages_have_words_a_title_and_a_natural_size(web: SampleWeb) -> None:
         answer = web.answer(web.url(number))
         html = answer.body.decode("latin-1")
         assert answer.status == 200
+        assert web.url(number).isascii()
         assert 2000 < len(answer.body) < 40_000
         assert re.search(r"<title>.+</title>", html, re.IGNORECASE)
         assert len(words(html)) > 80
@@ -176,8 +177,8 @@ def test_there_are_dead_links_copies_and_hosts_in_trouble(web: SampleWeb) -> Non
 
 
 def test_some_hosts_are_slow_and_some_restrict_robots(web: SampleWeb) -> None:
-    homes = {name: web.reply(name, "/") for name in web.names}
-    robots = [web.reply(name, "/robots.txt").body.decode() for name in web.names]
+    homes = {name: web.reply(name, "/") for name in web.hosts}
+    robots = [web.reply(name, "/robots.txt").body.decode() for name in web.hosts]
     assert sum(0.1 <= answer.delay <= 0.4 for answer in homes.values()) >= 3
     assert sum("Disallow: /\n" in text for text in robots) >= 1
     assert sum("Disallow: /members/\n" in text for text in robots) >= 3
@@ -192,12 +193,10 @@ def test_no_label_is_on_a_page_that_robots_may_not_have(web: SampleWeb) -> None:
 
 
 def test_the_calendar_never_ends(web: SampleWeb) -> None:
-    name = next(name for name in web.names if web.reply(name, "/calendar/2024/05/").status == 200)
+    name = next(name for name in web.hosts if web.reply(name, "/calendar/2024/05/").status == 200)
     url = f"http://{name}/calendar/2024/11/"
     for _ in range(40):
-        url = next(
-            link for link in reversed(raw_links(web, url)) if link.endswith("/") and "/calendar/" in link
-        )
+        url = next(link for link in reversed(raw_links(web, url)) if link.endswith("/") and "/calendar/" in link)
         assert web.answer(url).status == 200
     assert urlsplit(url).path == "/calendar/2028/03/"
 
@@ -227,9 +226,7 @@ def test_following_the_words_beats_walking_in_all_directions_but_finds_not_every
     targets = {url for url, topics in web.labels().items() if topic in topics}
     budget = web.pages // 5
     breadth = len(crawled(web, web.seeds(topic), {}, budget) & targets) / len(targets)
-    best = len(crawled(web, web.seeds(topic), dict.fromkeys(web.topics[topic], 1.0), budget) & targets) / len(
-        targets
-    )
+    best = len(crawled(web, web.seeds(topic), dict.fromkeys(web.topics[topic], 1.0), budget) & targets) / len(targets)
     assert breadth < 0.3
     assert 2 * breadth < best < 0.95
 

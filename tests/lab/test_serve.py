@@ -19,7 +19,7 @@ from topicrawl.lab.serve import Server, served
 
 SMALL = SampleWeb(pages=1200, hosts=60)
 #: Names by what happens when their home page is asked for.
-FAULTS = {SMALL.reply(name, "/").fault: name for name in SMALL.names}
+FAULTS = {SMALL.reply(name, "/").fault: name for name in SMALL.hosts}
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +35,7 @@ def line(web: SampleWeb) -> Iterator[http.client.HTTPConnection]:
     connection.close()
 
 
-def ask(
-    line: http.client.HTTPConnection, url: str, method: str = "GET"
-) -> tuple[http.client.HTTPResponse, bytes]:
+def ask(line: http.client.HTTPConnection, url: str, method: str = "GET") -> tuple[http.client.HTTPResponse, bytes]:
     parts = urlsplit(url)
     line.request(method, url.partition(parts.netloc)[2], headers={"Host": parts.netloc})
     response = line.getresponse()
@@ -61,7 +59,7 @@ def test_one_connection_serves_many_hosts_in_turn(web: SampleWeb, line: http.cli
 
 
 def test_requests_sent_at_once_are_answered_in_their_order(web: SampleWeb) -> None:
-    slow = next(name for name in web.names if web.reply(name, "/").delay)
+    slow = next(name for name in web.hosts if web.reply(name, "/").delay)
     urls = [web.url(3), f"http://{slow}:{web.port}/", web.url(5)]
     requests = [f"GET {urlsplit(url).path} HTTP/1.1\r\nHost: {urlsplit(url).netloc}\r\n" for url in urls]
     with socket.create_connection(("127.0.0.1", web.port), timeout=5) as plain:
@@ -72,7 +70,7 @@ def test_requests_sent_at_once_are_answered_in_their_order(web: SampleWeb) -> No
 
 
 def test_a_redirect_is_followed_to_a_page(web: SampleWeb, line: http.client.HTTPConnection) -> None:
-    full = next(name for name in web.names if name.startswith("www.") and web.reply(name, "/").status == 200)
+    full = next(name for name in web.hosts if name.startswith("www.") and web.reply(name, "/").status == 200)
     response, _ = ask(line, f"http://{full[4:]}:{web.port}/about.html")
     assert response.status == 301
     assert response.headers["location"] == f"http://{full}:{web.port}/about.html"
@@ -95,14 +93,14 @@ def test_a_silent_host_keeps_the_line_open_and_others_go_on(web: SampleWeb) -> N
 
 
 def test_a_slow_host_takes_its_time(web: SampleWeb, line: http.client.HTTPConnection) -> None:
-    slow = next(name for name in web.names if web.reply(name, "/").delay)
+    slow = next(name for name in web.hosts if web.reply(name, "/").delay)
     before = time.monotonic()
     assert ask(line, f"http://{slow}:{web.port}/")[0].status == 200
     assert time.monotonic() - before >= web.reply(slow, "/").delay
 
 
 def test_robots_txt_is_served(web: SampleWeb, line: http.client.HTTPConnection) -> None:
-    closed = next(name for name in web.names if b"Disallow: /\n" in web.reply(name, "/robots.txt").body)
+    closed = next(name for name in web.hosts if b"Disallow: /\n" in web.reply(name, "/robots.txt").body)
     response, body = ask(line, f"http://{closed}:{web.port}/robots.txt")
     assert (response.status, body) == (200, b"User-agent: *\nDisallow: /\n")
 
@@ -124,9 +122,7 @@ def test_head_sends_the_length_and_no_body(web: SampleWeb, line: http.client.HTT
         (b"GET /" + b"x" * 70_000, b"431"),
     ],
 )
-def test_a_bad_request_is_refused_and_the_line_closed(
-    web: SampleWeb, request_bytes: bytes, status: bytes
-) -> None:
+def test_a_bad_request_is_refused_and_the_line_closed(web: SampleWeb, request_bytes: bytes, status: bytes) -> None:
     with socket.create_connection(("127.0.0.1", web.port), timeout=5) as plain:
         plain.sendall(request_bytes)
         received = b"".join(iter(lambda: plain.recv(65536), b""))
@@ -140,9 +136,7 @@ def test_requests_are_logged() -> None:
         server = Server(SMALL, log=lambda _, host, target, status: log.append((host, target, status)))
         async with server:
             reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-            writer.write(
-                f"GET /about.html HTTP/1.0\r\nHost: {urlsplit(server.web.url(0)).netloc}\r\n\r\n".encode()
-            )
+            writer.write(f"GET /about.html HTTP/1.0\r\nHost: {urlsplit(server.web.url(0)).netloc}\r\n\r\n".encode())
             await reader.read()
             writer.close()
             await writer.wait_closed()

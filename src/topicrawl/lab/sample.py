@@ -8,20 +8,27 @@ memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from pathlib import Path
 from typing import Literal
+from urllib.parse import urljoin
 
 from topicrawl.errors import SettingError
 from topicrawl.lab.sample_hosts import Host
 from topicrawl.lab.sample_links import Linker
 from topicrawl.lab.sample_pages import calendar, written
 from topicrawl.lab.sample_plan import Plan, Planned
+from topicrawl.lab.sample_record import RecordedTask, recorded, write_pages, write_tables
 from topicrawl.lab.sample_topics import TOPICS
+from topicrawl.records import Response
 
 _HTML = "text/html; charset={}"
 _MONTHS = tuple(f"{month:02}" for month in range(1, 13))
+_HREF = re.compile(r'<a href="([^"]*)">')
 _MOST_HOPS = 5
 _FEWEST_HOSTS, _FEWEST_PAGES = 20, 20
 
@@ -49,9 +56,7 @@ class SampleWeb:
 
     def __init__(self, *, seed: int = 1, pages: int = 4000, hosts: int = 60, port: int = 0) -> None:
         if hosts < _FEWEST_HOSTS or pages < _FEWEST_PAGES * hosts:
-            raise SettingError(
-                f"a made-up web has {_FEWEST_HOSTS} hosts or more, and {_FEWEST_PAGES} pages for each"
-            )
+            raise SettingError(f"a made-up web has {_FEWEST_HOSTS} hosts or more, and {_FEWEST_PAGES} pages for each")
         self.seed, self.pages, self.sites, self.port = seed, pages, hosts, port
         self._plan = Plan(seed, pages, hosts)
         self._links = Linker(self._plan, port)
@@ -64,7 +69,7 @@ class SampleWeb:
         return SampleWeb(seed=self.seed, pages=self.pages, hosts=self.sites, port=port)
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def hosts(self) -> tuple[str, ...]:
         """Every host name that the web answers to, mirrors and names without `www.` included."""
         return (*self._named, *self._mirrors, *self._bare)
 
@@ -98,12 +103,45 @@ class SampleWeb:
 
     def seeds(self, topic: str) -> list[str]:
         """Three pages to start from: off the topic, and one or two links away from it."""
+        turn = list(self.topics).index(topic)
         found: list[str] = []
         for kinds in (("portal",), ("directory",), ("magazine", "trade", "blog")):
-            candidates = (host.first for host in self._plan.hosts if host.kind in kinds and not host.fault)
-            near = (url for url in map(self.url, candidates) if self._is_near(url, topic))
+            firsts = [host.first for host in self._plan.hosts if host.kind in kinds and not host.fault]
+            # Each topic begins its search for seeds at another host.
+            start = turn % len(firsts)
+            near = (url for url in map(self.url, firsts[start:] + firsts[:start]) if self._is_near(url, topic))
             found += islice(near, 1)
         return found
+
+    def write(self, directory: Path) -> None:
+        """Write the web as a recorded web: what a polite crawl of all of it would have brought home."""
+        about = f"a made-up web: seed {self.seed}, {self.pages} pages, {self.sites} hosts"
+        moved = write_pages(directory, self._recordable(), about=about)
+        labels = self.labels()
+        graph = {(url := self.url(number)): self.links(url) for number in range(self.pages)}
+        tasks = []
+        for topic, words in self.topics.items():
+            seeds = self.seeds(topic)
+            reached = _reached(graph, seeds)
+            targets = sum(topic in labels.get(url, ()) for url in reached)
+            tasks.append(RecordedTask("sample", topic, " ".join(words), [topic], seeds, 2, targets))
+        write_tables(directory, labels, self.topics, tasks, moved)
+
+    def _recordable(self) -> Iterator[Response]:
+        """Every page, and every redirect and copy that a page links to; of the calendar only three years."""
+        waiting = deque(self.url(number) for number in range(self.pages))
+        seen = set(waiting)
+        while waiting:
+            url = waiting.popleft()
+            answer = self.answer(url)
+            if not (self._landed(url) or _is_recent_calendar(url)):
+                continue
+            yield recorded(url, answer.status, answer.headers, answer.body)
+            for href in _HREF.findall(answer.body.decode("latin-1")):
+                target = urljoin(url, href.replace("&amp;", "&"))
+                if target not in seen:
+                    seen.add(target)
+                    waiting.append(target)
 
     def answer(self, url: str) -> Answer:
         """What the web says to a request for this URL."""
@@ -147,9 +185,7 @@ class SampleWeb:
         if first == "out" and rest.isdecimal() and int(rest) < self._plan.numbers:
             return _moved(self.url(int(rest)), host, 302)
         if first == "members" and host.index % 10 == 3:
-            return Answer(
-                200, {"content-type": "text/html"}, b"<title>Members</title><p>Please sign in.", host.delay
-            )
+            return Answer(200, {"content-type": "text/html"}, b"<title>Members</title><p>Please sign in.", host.delay)
         if first == "calendar" and host.calendar:
             year, _, month = rest.rstrip("/").partition("/")
             if len(year) == 4 and year.isdecimal() and month in _MONTHS:
@@ -180,6 +216,22 @@ class SampleWeb:
         nearby.update(dict.fromkeys(chain.from_iterable(map(self.links, tuple(nearby)))))
         pages = map(self._landed, nearby)
         return any(topic in page.topics for page in pages if page is not None)
+
+
+def _reached(graph: Mapping[str, list[str]], seeds: list[str]) -> dict[str, None]:
+    """All pages that links lead to from the seeds."""
+    found = dict.fromkeys(seeds)
+    waiting = deque(seeds)
+    while waiting:
+        for url in graph[waiting.popleft()]:
+            if url not in found:
+                found[url] = None
+                waiting.append(url)
+    return found
+
+
+def _is_recent_calendar(url: str) -> bool:
+    return bool(re.fullmatch(r"http://[^/]*/calendar/202[345]/(0[1-9]|1[012])/", url))
 
 
 def _split(url: str) -> tuple[str, str]:

@@ -53,9 +53,7 @@ _FRONTS = listed(
     """north, alder, quill, harbour, raven, copper, willow, stone, bright, maple, silver, hollow,
     amber, falcon"""
 )
-_BACKS = listed(
-    """gate, field, press, house, bridge, works, lane, point, mill, court, hill, river, market, yard"""
-)
+_BACKS = listed("""gate, field, press, house, bridge, works, lane, point, mill, court, hill, river, market, yard""")
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,9 +85,7 @@ class Linker:
     def _outward(self, page: Planned, chance: Chance, keen: float = _SAME) -> Anchor:
         """A link that may lead anywhere, preferably to something alike."""
         subject = page.subjects[int(chance() * len(page.subjects))]
-        return self._anchor(
-            page, self.plan.page(self.plan.pick(_drawn(subject, keen, chance), chance)), chance
-        )
+        return self._anchor(page, self.plan.page(self.plan.pick(_drawn(subject, keen, chance), chance)), chance)
 
     def _siblings(self, page: Planned, chance: Chance) -> list[Anchor]:
         """The next page of the section, and some others from it."""
@@ -96,9 +94,7 @@ class Linker:
         numbers = [section.first + (at + 1) % section.size]
         numbers += [section.first + int(section.size * chance() ** 1.5) for _ in range(int(chance() * 4))]
         return [
-            self._anchor(page, plan.page(number), chance)
-            for number in dict.fromkeys(numbers)
-            if number != page.number
+            self._anchor(page, plan.page(number), chance) for number in dict.fromkeys(numbers) if number != page.number
         ]
 
     def _contents(self, page: Planned, chance: Chance) -> list[Anchor]:
@@ -117,9 +113,7 @@ class Linker:
         found: list[Anchor] = []
         for section in self.plan.sections_of[page.host.index][1:25]:
             numbers = [section.first] + [section.first + int(section.size * chance()) for _ in range(2)]
-            found += [
-                self._anchor(page, self.plan.page(n), chance, plain=True) for n in dict.fromkeys(numbers)
-            ]
+            found += [self._anchor(page, self.plan.page(n), chance, plain=True) for n in dict.fromkeys(numbers)]
         return found
 
     def _friends(self, page: Planned, chance: Chance) -> list[Anchor]:
@@ -131,9 +125,7 @@ class Linker:
             host = hosts[int(chance() * len(hosts))]
             if not host.island and host is not page.host:
                 friends.append(host)
-        found = [
-            self._anchor(page, plan.page(host.first), chance, plain=True) for host in dict.fromkeys(friends)
-        ]
+        found = [self._anchor(page, plan.page(host.first), chance, plain=True) for host in dict.fromkeys(friends)]
         return found + [self._outward(page, chance) for _ in range(2)]
 
     def _aside(self, page: Planned, chance: Chance) -> list[Anchor]:
@@ -148,9 +140,7 @@ class Linker:
             found.append(Anchor(path, target.title))
         if chance() < 0.25:
             found.append(
-                self._anchor(
-                    page, plan.page(plan.pick(len(TOPICS) + int(chance() * len(THEMES)), chance)), chance
-                )
+                self._anchor(page, plan.page(plan.pick(len(TOPICS) + int(chance() * len(THEMES)), chance)), chance)
             )
         if chance() < 0.06 and (hub := plan.pick_hub(page.subjects[0], chance)) is not None:
             found.append(self._anchor(page, plan.page(hub), chance, plain=True))
@@ -177,9 +167,7 @@ class Linker:
             # The cube makes a few hosts the sponsors of everybody.
             host = hosts[int(len(hosts) * chance() ** 3)]
             if not host.island:
-                found.append(
-                    Anchor(self.root(host.bare or host.name) + "/", self.plan.page(host.first).title)
-                )
+                found.append(Anchor(self.root(host.bare or host.name) + "/", self.plan.page(host.first).title))
         if hosts[host_index].mirror:
             found.append(Anchor(self.root(hosts[host_index].mirror) + "/", "Mirror"))
         return tuple(found)
@@ -236,10 +224,7 @@ def _bridges(plan: Plan) -> dict[int, tuple[int, ...]]:
             continue
         for turn in range(_CHAINS):
             chain = [_ordinary(plan, host.subject, chance)]
-            chain += [
-                _ordinary(plan, len(TOPICS) + int(chance() * len(THEMES)), chance)
-                for _ in range(2 + turn % 2)
-            ]
+            chain += [_ordinary(plan, len(TOPICS) + int(chance() * len(THEMES)), chance) for _ in range(2 + turn % 2)]
             for source, target in zip(chain, [*chain[1:], host.first], strict=True):
                 links[source] = (*links.get(source, ()), target)
     return links

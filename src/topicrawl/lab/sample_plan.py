@@ -34,6 +34,7 @@ _PLAIN_SECTIONS = listed(
 #: Shares of pages that break with their section: a topical section has strays, an everyday one has finds.
 _STRAYS, _FINDS, _SECOND_TOPICS = 0.15, 0.10, 0.10
 _CACHED_PAGES = 1 << 15
+_PLAIN = str.maketrans("áãéó:,.-", "aaeo    ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +76,7 @@ def slug(text: str, words: int = 5) -> str:
     >>> slug("Why rook endgames: São Bento")
     'why-rook-endgames-sao-bento'
     """
-    plain = text.lower().translate(_PLAIN)
-    return "-".join("".join(c if c.isalnum() else " " for c in plain).split()[:words])
-
-
-_PLAIN = str.maketrans("áãéó", "aaeo")
+    return "-".join(text.lower().translate(_PLAIN).split()[:words])
 
 
 class Plan:

@@ -126,8 +126,7 @@ def sentences(count: int, lexicons: Sequence[Lexicon], density: float, chance: C
     """Sentences of which a share of `density` speaks about the lexicons, and the rest about nothing."""
     kinds = len(lexicons)
     return [
-        sentence(lexicons[int(chance() * kinds)] if chance() < density else _BACKGROUND, chance)
-        for _ in range(count)
+        sentence(lexicons[int(chance() * kinds)] if chance() < density else _BACKGROUND, chance) for _ in range(count)
     ]
 
 

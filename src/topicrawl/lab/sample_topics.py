@@ -75,9 +75,7 @@ CORAL = Vocabulary(
         fish, live in shallow lagoons, grow a few millimetres a year, break the waves, feed at
         night, lose their algae, recover within a decade"""
     ),
-    listed(
-        "bleached,shallow,marine,branching,symbiotic,tropical,calcareous,reef-building,underwater,colourful"
-    ),
+    listed("bleached,shallow,marine,branching,symbiotic,tropical,calcareous,reef-building,underwater,colourful"),
     ("volcanoes",),
     3,
 )
@@ -125,9 +123,7 @@ STEAM = Vocabulary(
         new firebox, raise steam for hours, run on summer weekends, blow off at the safety valve,
         take water at every stop, wait for the signal"""
     ),
-    listed(
-        "coal-fired,preserved,riveted,narrow-gauge,superheated,polished,rusty,compound,heavy,steam-driven"
-    ),
+    listed("coal-fired,preserved,riveted,narrow-gauge,superheated,polished,rusty,compound,heavy,steam-driven"),
     ("solar power",),
     3,
 )
@@ -247,9 +243,7 @@ SOLAR = Vocabulary(
         back within eight years, charge the batteries, follow the sun, need cleaning after dust
         storms, work under thin clouds, degrade half a percent a year"""
     ),
-    listed(
-        "photovoltaic,sunny,crystalline,renewable,rooftop,efficient,grid-connected,solar-heated,off-grid,bright"
-    ),
+    listed("photovoltaic,sunny,crystalline,renewable,rooftop,efficient,grid-connected,solar-heated,off-grid,bright"),
     ("steam locomotives",),
     3,
 )

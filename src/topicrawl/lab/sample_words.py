@@ -40,65 +40,56 @@ def _theme(name: str, things: str, matters: str, deeds: str, traits: str) -> Voc
 THEMES: tuple[Vocabulary, ...] = (
     _theme(
         "town news",
-        "councils, streets, bus stops, markets, schools, bridges, mayors, road works, libraries, "
-        "elections, parks",
+        "councils, streets, bus stops, markets, schools, bridges, mayors, road works, libraries, elections, parks",
         "public meetings, parking fees, new bus routes, school holidays, street festivals, planning permits",
         "open next month, cost more than planned, meet on Tuesdays, close for repairs, divide the town",
         "local,municipal,crowded,delayed,popular,annual",
     ),
     _theme(
         "shopping",
-        "shoes, jackets, prices, discounts, parcels, brands, baskets, gifts, sizes, returns, "
-        "vouchers, kettles",
+        "shoes, jackets, prices, discounts, parcels, brands, baskets, gifts, sizes, returns, vouchers, kettles",
         "summer sales, free delivery offers, gift cards, leather boots, kitchen sets, new arrivals",
         "sell out within hours, ship in two days, come in five colours, fit almost everyone, include the tax",
         "cheap,stylish,waterproof,new,discounted,handmade",
     ),
     _theme(
         "travel",
-        "hotels, islands, beaches, flights, guides, suitcases, ferries, hostels, passports, "
-        "sunsets, mountains, trains",
+        "hotels, islands, beaches, flights, guides, suitcases, ferries, hostels, passports, sunsets, mountains, trains",
         "weekend trips, island ferries, hidden beaches, railway journeys, walking tours, old town hotels",
         "book up early, offer a sea view, leave from the harbour, include breakfast, attract many visitors",
         "sunny,remote,charming,scenic,quiet,coastal",
     ),
     _theme(
         "football",
-        "goals, teams, coaches, strikers, leagues, matches, fans, referees, stadiums, penalties, "
-        "transfers, fixtures",
+        "goals, teams, coaches, strikers, leagues, matches, fans, referees, stadiums, penalties, transfers, fixtures",
         "away matches, penalty shoot outs, youth teams, league tables, cup finals, opening games",
         "score in the last minute, lose at home, sign for three years, defend deep, sing all night",
         "injured,unbeaten,defensive,young,tactical,famous",
     ),
     _theme(
         "household money",
-        "taxes, loans, savings, banks, pensions, rents, budgets, invoices, mortgages, shares, "
-        "interests, insurers",
+        "taxes, loans, savings, banks, pensions, rents, budgets, invoices, mortgages, shares, interests, insurers",
         "monthly budgets, savings accounts, tax returns, energy bills, pension plans, fixed rates",
-        "rise with inflation, fall due in March, cover the basics, charge a small fee, lower the "
-        "monthly cost",
+        "rise with inflation, fall due in March, cover the basics, charge a small fee, lower the monthly cost",
         "fixed,monthly,expensive,taxable,secure,average",
     ),
     _theme(
         "films and music",
-        "films, actors, songs, albums, directors, guitars, concerts, scenes, festivals, tickets, "
-        "trailers, reviews",
+        "films, actors, songs, albums, directors, guitars, concerts, scenes, festivals, tickets, trailers, reviews",
         "opening nights, film festivals, live albums, silent films, string quartets, late reviews",
         "open in cinemas on Friday, tour in the autumn, win three awards, divide the critics, last two hours",
         "acoustic,dramatic,classic,live,noisy,independent",
     ),
     _theme(
         "gardening",
-        "roses, lawns, seeds, hedges, tomatoes, compost heaps, bees, flower pots, weeds, apples, "
-        "tools, insects",
+        "roses, lawns, seeds, hedges, tomatoes, compost heaps, bees, flower pots, weeds, apples, tools, insects",
         "vegetable beds, spring bulbs, apple trees, water barrels, garden sheds, rose bushes",
         "flower in June, need full sun, attract bees, grow from cuttings, suffer in dry summers",
         "green,leafy,hardy,seasonal,shady,fragrant",
     ),
     _theme(
         "phones and software",
-        "phones, screens, updates, passwords, apps, cameras, batteries, cables, laptops, settings, "
-        "downloads, viruses",
+        "phones, screens, updates, passwords, apps, cameras, batteries, cables, laptops, settings, downloads, viruses",
         "security updates, battery savers, photo albums, lost passwords, wireless chargers, mail programs",
         "install in minutes, drain the battery, sync every night, need a restart, support two languages",
         "wireless,slow,secure,portable,digital,outdated",
