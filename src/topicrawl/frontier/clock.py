@@ -14,27 +14,28 @@ class Steady:
     (100.0, 100.0, 105.0, 46.0)
     """
 
-    __slots__ = ("_clock", "_inner", "_offset", "_outer")
+    __slots__ = ("_clock", "_inner", "offset", "outer")
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], *, offset: float = 0.0, outer: float = float("-inf")) -> None:
         self._clock = clock
-        self._outer = self._inner = float("-inf")
-        self._offset = 0.0
+        self._inner = float("-inf")
+        self.offset = offset  # how far the outer clock has been set back in all
+        self.outer = outer  # what it showed last
 
     def now(self) -> float:
         """Seconds on this clock; equal to the outer clock's until that is set back."""
         time = self._clock()
-        if time < self._outer:
-            self._offset += self._outer - time
-        self._outer = time
+        if time < self.outer:
+            self.offset += self.outer - time
+        self.outer = time
         # Sums of floats round, and a moment must not come before an earlier one.
-        self._inner = max(self._inner, time + self._offset)
+        self._inner = max(self._inner, time + self.offset)
         return self._inner
 
     def inside(self, time: float) -> float:
         """A moment of the outer clock on this one."""
-        return time + self._offset
+        return time + self.offset
 
     def outside(self, time: float) -> float:
         """A moment of this clock on the outer one."""
-        return time - self._offset
+        return time - self.offset

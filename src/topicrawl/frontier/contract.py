@@ -113,9 +113,7 @@ class Frontier(Look, Protocol):
     async def lease(self, n: int) -> list[Lease]:
         """The best `n` links (fewer if fewer) whose hosts may be asked now, best first."""
 
-    async def complete(
-        self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0
-    ) -> bool:
+    async def complete(self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0) -> bool:
         """Acknowledge and add the out-links in one step. False: the lease was stale, nothing was changed.
 
         The host may be asked again when its delay since the lease has passed, and not before `wait` seconds

@@ -98,9 +98,7 @@ class Memory(Shelves):
             found.append(known.as_lease(host.name, token, self._clock.outside(until)))
         return found
 
-    async def complete(
-        self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0
-    ) -> bool:
+    async def complete(self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0) -> bool:
         """Acknowledge and add the out-links in one step. False: the lease was stale."""
         check_scores([offer.place.score for offer in offers])
         now = self._begin()

@@ -12,6 +12,7 @@ from copy import copy
 from math import inf
 from pathlib import Path
 
+from topicrawl.frontier.best_known import BestKnown
 from topicrawl.frontier.clock import Steady
 from topicrawl.frontier.contract import Lease, Offer, Rules
 from topicrawl.frontier.hosts import Host, Schedule
@@ -35,7 +36,7 @@ _DROP_SPENT = """
 """
 _START = """
     UPDATE crawl SET openings = openings + 1, closed = 0, crashed = ?,
-    leased = leased - ?, waiting = waiting + ?, dropped = dropped + ?
+    leased = leased - ?, waiting = waiting + ?, dropped = dropped + ?, offset = ?, outer = ?
 """
 
 
@@ -45,29 +46,29 @@ class Sqlite(SqliteLook):
     `cached` links are remembered with their best score, so that offers of them need not ask the file.
     """
 
-    def __init__(
-        self, path: Path | str, rules: Rules, clock: Callable[[], float], *, cached: int = 200_000
-    ) -> None:
+    def __init__(self, path: Path | str, rules: Rules, clock: Callable[[], float], *, cached: int = 200_000) -> None:
         super().__init__(File(Path(path)))
         self._rules = rules
-        self._clock = Steady(clock)
         self._schedule = Schedule(rules)
+        self._scores = BestKnown(cached)
         try:
+            self._clock = _resumed(self._file, clock)
             now = self._clock.now()
-            openings, crashed = _reopened(self._file, rules, now)
-            self._links = StoredLinks(self._file, cached=cached)
-            self._hosts = StoredHosts(self._file, rules, self._clock, crashed=crashed)
+            openings, crashed = _started(self._file, rules, self._clock)
+            self._links = StoredLinks(self._file)
+            self._hosts = StoredHosts(self._file, rules, crashed=crashed)
             self._schedule.file_all(self._hosts.load(now), now)
         except BaseException:
             self._file.close()
             raise
         # A token of an earlier opening must never fit a lease of this one.
         self._leases: Leases[Known] = Leases(first_token=(openings << 32) + 1)
+        self._offset = self._clock.offset
         self._closed = False
 
     async def add(self, offers: Sequence[Offer]) -> int:
         """Put links in. Returns how many were new."""
-        promising = self._links.promising(offers)
+        promising = self._scores.promising(offers)
         now = self._begin()
         if not promising:
             return 0
@@ -94,11 +95,9 @@ class Sqlite(SqliteLook):
         until = now + self._rules.lease_seconds
         return [self._handed_out(known, host, until) for known, host in found]
 
-    async def complete(
-        self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0
-    ) -> bool:
+    async def complete(self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0) -> bool:
         """Acknowledge and add the out-links in one step. False: the lease was stale."""
-        promising = self._links.promising(offers)
+        promising = self._scores.promising(offers)
         now = self._begin()
         out = self._leases.find(lease.token)
         if out is None:
@@ -118,7 +117,7 @@ class Sqlite(SqliteLook):
             if promising:
                 self._absorb(promising, now)
         self._end(out)
-        self._links.remember(fingerprint(known.url), known)
+        self._scores.remember(fingerprint(known.url), known)
         if self._hosts.is_crowded:
             with self._change(now):
                 self._hosts.forget_idle()
@@ -154,7 +153,7 @@ class Sqlite(SqliteLook):
                     self._links.set_state(known, before)
                     host = self._hosts.touch(self._hosts.numbered(known.host, now))
                     host.top = self._hosts.best_of(host)
-                self._links.remember(fp, known)
+                self._scores.remember(fp, known)
 
     async def reopen(self, offers: Sequence[Offer]) -> None:
         """Put done links back with the offered place."""
@@ -163,7 +162,7 @@ class Sqlite(SqliteLook):
         with self._change(now):
             self._absorb([(fingerprint(offer.link.url), offer) for offer in offers], now, reopen=True)
         # Hosts that were closed to offers may be open again.
-        self._links.forget(everything=True)
+        self._scores.forget(everything=True)
 
     async def rescore(self, scores: Mapping[str, float]) -> int:
         """New scores for links that wait. Returns how many were waiting."""
@@ -173,9 +172,11 @@ class Sqlite(SqliteLook):
         changed: dict[int, None] = {}
         with self._change(now):
             for start in range(0, len(prints), _CHUNK):
-                rescored = self._links.rescore(dict(prints[start : start + _CHUNK]))
-                count += len(rescored)
-                changed.update(dict.fromkeys(rescored.values()))
+                chunk = dict(prints[start : start + _CHUNK])
+                hosts = self._links.rescore(chunk)
+                count += len(hosts)
+                changed.update(dict.fromkeys(hosts.values()))
+                self._scores.set((fp, chunk[fp]) for fp in hosts)
             for number in changed:
                 host = self._hosts.touch(self._hosts.numbered(number, now))
                 host.top = self._hosts.best_of(host)
@@ -215,12 +216,12 @@ class Sqlite(SqliteLook):
             self._come_back(list(self._leases), self._clock.now(), count=False)
             with self._file.transaction():
                 self._hosts.save_all()
-                self._file.execute("UPDATE crawl SET closed = 1")
+                self._file.execute("UPDATE crawl SET closed = 1, outer = ?", (self._clock.outer,))
         finally:
             self._file.close()
 
     def _may_wait(self, fp: int) -> bool:
-        return not self._links.is_closed(fp)
+        return not self._scores.is_closed(fp)
 
     @contextmanager
     def _change(self, now: float) -> Iterator[None]:
@@ -234,16 +235,20 @@ class Sqlite(SqliteLook):
                     links.save_counts()
         except BaseException:
             links.counts, links.next = counts, following
-            links.forget(everything=True)
+            self._scores.forget(everything=True)
             self._hosts.take_back()
             raise
         finally:
-            links.forget()
+            self._scores.forget()
             self._schedule.file_all(self._hosts.release(), now)
 
     def _begin(self) -> float:
         """The time; leases whose time is over have gone back."""
         now = self._clock.now()
+        if self._clock.offset != self._offset:
+            with self._file.transaction():
+                self._file.execute("UPDATE crawl SET offset = ?", (self._clock.offset,))
+            self._offset = self._clock.offset
         if overdue := self._leases.overdue(now):
             self._come_back(overdue, now, count=True)
         return now
@@ -267,7 +272,9 @@ class Sqlite(SqliteLook):
                 links.moved(before, known.state)
                 if change and fp not in new:
                     changes[fp] = max(change, changes.get(fp, change))
-            links.remember(fp, known)
+                if change and reopen:
+                    hosts.save(host)
+            self._scores.remember(fp, known)
             if known is not None and known.state == WAITING and not _rises(hosts.touch(host), known):
                 lowered[host.number] = host
         links.insert(new)
@@ -314,7 +321,7 @@ class Sqlite(SqliteLook):
                     self._hosts.save(host)
         for out, known in zip(outs, returned, strict=True):
             self._end(out)
-            self._links.remember(fingerprint(known.url), known)
+            self._scores.remember(fingerprint(known.url), known)
 
     def _end(self, out: Out[Known]) -> None:
         self._leases.end(out.token)
@@ -329,8 +336,15 @@ def _rises(host: Host, known: Known) -> bool:
     return host.top[1] != known.seq or host.top == rank
 
 
-def _reopened(file: File, rules: Rules, now: float) -> tuple[int, float]:
-    """Start a session; after a crash, what was out waits again. Returns its number and the last crash."""
+def _resumed(file: File, clock: Callable[[], float]) -> Steady:
+    """The file's time goes on, also if the clock was set back meanwhile."""
+    offset, outer = file.execute("SELECT offset, outer FROM crawl").fetchone()
+    return Steady(clock, offset=offset, outer=-inf if outer is None else outer)
+
+
+def _started(file: File, rules: Rules, clock: Steady) -> tuple[int, float]:
+    """Begin a session; after a crash, what was out waits again. Returns its number and the last crash."""
+    now = clock.now()
     with file.durable():
         openings, closed, crashed = file.execute("SELECT openings, closed, crashed FROM crawl").fetchone()
         aside = back = over = 0
@@ -340,5 +354,6 @@ def _reopened(file: File, rules: Rules, now: float) -> tuple[int, float]:
             crashed = now
         if rules.host_pages:
             over = file.execute(_DROP_SPENT, (Refusal.HOST_BUDGET.value, rules.host_pages)).rowcount
-        file.execute(_START, (crashed, aside + back, back - over, aside + over))
-    return openings + 1, min(now, -inf if crashed is None else crashed)
+        moved = (aside + back, back - over, aside + over)
+        file.execute(_START, (crashed, *moved, clock.offset, clock.outer))
+    return openings + 1, -inf if crashed is None else crashed

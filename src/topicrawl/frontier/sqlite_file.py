@@ -5,8 +5,8 @@ links   one row a URL, in the order they were found; `source` is the row of the 
         score is still the first one
 known   fingerprint of a URL → its row
 hosts   what politeness must remember
-crawl   one row: links in each state, how often the file was opened, whether it was closed, when the last
-        opening after a crash was
+crawl   one row: links in each state, how often the file was opened, whether it was closed, when it was
+        last opened after a crash, how far the clock was set back and what it showed last
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ _SCHEMA = (
     "CREATE TABLE hosts (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, delay REAL, last REAL,"
     " hold REAL, wait REAL, blocked REAL, pages INTEGER NOT NULL DEFAULT 0)",
     "CREATE TABLE crawl (waiting INTEGER NOT NULL, leased INTEGER NOT NULL, done INTEGER NOT NULL,"
-    " dropped INTEGER NOT NULL, openings INTEGER NOT NULL, closed INTEGER NOT NULL, crashed REAL)",
-    "INSERT INTO crawl VALUES (0, 0, 0, 0, 0, 1, NULL)",
+    " dropped INTEGER NOT NULL, openings INTEGER NOT NULL, closed INTEGER NOT NULL, crashed REAL,"
+    " offset REAL NOT NULL, outer REAL)",
+    "INSERT INTO crawl VALUES (0, 0, 0, 0, 0, 1, NULL, 0, NULL)",
     f"PRAGMA user_version = {VERSION}",
     f"PRAGMA application_id = {APPLICATION}",
 )
@@ -173,9 +174,7 @@ def _check(connection: sqlite3.Connection, path: Path, *, readonly: bool) -> Non
     if application != APPLICATION and (tables or version or readonly):
         raise CollectionError(f"{path} is not a frontier of Topicrawl")
     if version > VERSION:
-        raise CollectionError(
-            f"{path} was written by a newer Topicrawl (format {version}; this one reads {VERSION})"
-        )
+        raise CollectionError(f"{path} was written by a newer Topicrawl (format {version}; this one reads {VERSION})")
 
 
 def _prepare(connection: sqlite3.Connection) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from math import inf
 from typing import TypeAlias
 
-from topicrawl.frontier.clock import Steady
 from topicrawl.frontier.contract import Rules
 from topicrawl.frontier.hosts import Host, Top
 from topicrawl.frontier.sqlite_file import File
@@ -17,9 +16,7 @@ Saved: TypeAlias = tuple[float, float, float, float, float, int, int, Top | None
 _COLUMNS = "number, name, delay, last, hold, wait, blocked, pages"
 _NAMED = f"SELECT {_COLUMNS} FROM hosts WHERE name = ?"
 _NUMBERED = f"SELECT {_COLUMNS} FROM hosts WHERE number = ?"
-_OCCUPIED = (
-    f"SELECT {_COLUMNS} FROM hosts WHERE number IN (SELECT host FROM links WHERE state < 2 AND state = 0)"
-)
+_OCCUPIED = f"SELECT {_COLUMNS} FROM hosts WHERE number IN (SELECT host FROM links WHERE state < 2 AND state = 0)"
 _BEST = """
     SELECT score, seq FROM links INDEXED BY open_links WHERE state < 2 AND state = 0 AND host = ?
     ORDER BY score DESC, seq LIMIT 1
@@ -32,10 +29,9 @@ _IDLE = 10_000  # hosts that may be in memory without need
 class StoredHosts:
     """Hosts by name and by number. Changes inside a transaction can be taken back."""
 
-    def __init__(self, file: File, rules: Rules, clock: Steady, *, crashed: float) -> None:
+    def __init__(self, file: File, rules: Rules, *, crashed: float) -> None:
         self._file = file
         self._rules = rules
-        self._clock = clock
         self._crashed = crashed  # hosts may have been asked right up to this moment
         self._named: dict[str, Host] = {}
         self._numbered: dict[int, Host] = {}
@@ -134,15 +130,13 @@ class StoredHosts:
         return self._remember(host)
 
     def _loaded(self, row: Row, now: float) -> Host:
-        """A host from its row. A clock that was set back does not make it wait longer than it was told."""
+        """A host from its row; whatever the clock did, it waits no longer than it was told."""
         number, name, delay, last, hold, wait, blocked, pages = row
         host = Host(name, number, max(self._rules.delay, delay or 0.0), pages=pages)
-        inside = self._clock.inside
-        host.last = max(inside(-inf if last is None else last), self._crashed)
-        host.last = min(host.last, now)
+        host.last = min(now, max(-inf if last is None else last, self._crashed))
         host.wait = wait or 0.0
-        host.hold = min(inside(-inf if hold is None else hold), now + host.wait)
-        host.blocked = inside(-inf if blocked is None else blocked)
+        host.hold = min(-inf if hold is None else hold, now + host.wait)
+        host.blocked = -inf if blocked is None else blocked
         host.top = self.best_of(host)
         return self._remember(host)
 
@@ -151,17 +145,8 @@ class StoredHosts:
         return host
 
     def _values(self, host: Host) -> tuple[float | None, ...]:
-        outside = self._clock.outside
         delay = host.delay if host.delay > self._rules.delay else None
-        return (
-            delay,
-            outside(host.last),
-            outside(host.hold),
-            host.wait,
-            outside(host.blocked),
-            host.pages,
-            host.number,
-        )
+        return delay, host.last, host.hold, host.wait, host.blocked, host.pages, host.number
 
 
 def _saved(host: Host) -> Saved:

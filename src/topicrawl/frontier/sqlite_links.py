@@ -1,21 +1,14 @@
-"""The links of a frontier on disk, behind a cache that spares most offers the way there.
-
-Most links of a page are known already and no better than before. For them the cache holds the best known
-score: infinity when no offer can change anything. It may be too low (then the file is asked), never too high.
-"""
+"""The links of a frontier on disk: rows in, rows out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
-from math import inf
+from collections.abc import Iterable, Mapping
 
 from topicrawl.frontier.contract import Offer
-from topicrawl.frontier.known import DONE, DROPPED, WAITING, Change, Known, check_scores
+from topicrawl.frontier.known import DROPPED, WAITING, Change, Known
 from topicrawl.frontier.sqlite_file import File
 from topicrawl.frontier.sqlite_look import json_list, stored
 from topicrawl.records import Place, Refusal
-from topicrawl.urls import fingerprint
 
 _LOOKUP = """
     SELECT k.fp, l.seq, l.host, l.state, l.score, l.attempts, l.depth, l.reason
@@ -46,50 +39,11 @@ _COUNT = "UPDATE crawl SET waiting = ?, leased = ?, done = ?, dropped = ?"
 class StoredLinks:
     """Rows of links; nothing here knows of hosts or time."""
 
-    def __init__(self, file: File, *, cached: int) -> None:
+    def __init__(self, file: File) -> None:
         self._file = file
-        self._cached = cached
-        self._scores: dict[int, float] = {}  # fingerprint → best known score
         self.sources: dict[str, int] = {}  # URL → row of the pages that are out: new links stand on them
-        self.counts: list[int] = list(
-            file.execute("SELECT waiting, leased, done, dropped FROM crawl").fetchone()
-        )
+        self.counts: list[int] = list(file.execute("SELECT waiting, leased, done, dropped FROM crawl").fetchone())
         (self.next,) = file.execute("SELECT coalesce(max(seq), 0) + 1 FROM links").fetchone()
-
-    def promising(self, offers: Sequence[Offer]) -> list[tuple[int, Offer]]:
-        """The offers that may change something, as far as the cache knows, with their fingerprints."""
-        check_scores([offer.place.score for offer in offers])
-        found = []
-        known = self._scores.get
-        for offer in offers:
-            fp = fingerprint(offer.link.url)
-            score = known(fp)
-            if score is None or offer.place.score > score or (offer.replace and score < inf):
-                found.append((fp, offer))
-        return found
-
-    def is_closed(self, fp: int) -> bool:
-        """Is it certain, without asking the file, that the link does not wait?"""
-        return self._scores.get(fp) == inf
-
-    def remember(self, fp: int, known: Known | None) -> None:
-        """Note the best known score of a link; None: its host takes no more."""
-        if (
-            known is None
-            or known.state == DONE
-            or (known.state == DROPPED and known.reason != Refusal.DROPPED)
-        ):
-            self._scores[fp] = inf
-        else:
-            self._scores[fp] = known.place.score
-
-    def forget(self, *, everything: bool = False) -> None:
-        """Keep the cache within its bounds; the oldest half goes."""
-        if everything:
-            self._scores.clear()
-        elif len(self._scores) > self._cached:
-            for fp in list(islice(self._scores, len(self._scores) // 2)):
-                del self._scores[fp]
 
     def lookup(self, offers: Iterable[tuple[int, Offer]]) -> dict[int, Known]:
         """What the file knows of these links, by fingerprint; as much of it as an offer can change."""
@@ -117,13 +71,11 @@ class StoredLinks:
         self._file.execute(_SET_LINK, values)
 
     def rescore(self, scores: Mapping[int, float]) -> dict[int, int]:
-        """Set the scores of those that wait, by fingerprint. Returns row → host."""
+        """Set the scores of those that wait, by fingerprint. Returns their hosts."""
         rows = self._file.execute(_LOOKUP, (json_list(scores),)).fetchall()
         waiting = [(fp, seq, host) for fp, seq, host, state, *_ in rows if state == WAITING]
         self._file.executemany(_SET_SCORE, [(scores[fp], seq) for fp, seq, _ in waiting])
-        for fp, _, _ in waiting:
-            self._scores[fp] = scores[fp]
-        return {seq: host for _, seq, host in waiting}
+        return {fp: host for fp, _, host in waiting}
 
     def set_state(self, known: Known, before: int) -> None:
         """Write down a link's new state."""

@@ -13,9 +13,7 @@ from topicrawl.frontier.sqlite_file import File, errors_of
 from topicrawl.records import Carry, Link, Place
 from topicrawl.urls import fingerprint
 
-Row: TypeAlias = tuple[
-    int, int, int, float, int, float | None, int, str, str | None, str, str | None, str | None
-]
+Row: TypeAlias = tuple[int, int, int, float, int, float | None, int, str, str | None, str, str | None, str | None]
 
 _COLUMNS = """
     l.seq, l.host, l.state, l.score, l.attempts, l.first, l.depth, l.url,
