@@ -67,11 +67,7 @@ def test_lines_stay_inside_the_axes_and_rise_with_their_values() -> None:
 
 def test_names_of_curves_that_end_together_do_not_overlap() -> None:
     root = picture({f"strategy {turn}": [value - turn / 10 for value in RISING] for turn in range(7)})
-    heights = [
-        float(text.get("y", 0))
-        for text in root.findall(f"{SVG}text")
-        if "strategy" in "".join(text.itertext())
-    ]
+    heights = [float(text.get("y", 0)) for text in root.findall(f"{SVG}text") if "strategy" in "".join(text.itertext())]
     assert len(heights) == 7
     assert all(after - before >= 16 for before, after in pairwise(sorted(heights)))
 
@@ -90,19 +86,14 @@ def test_there_is_a_picture_even_when_there_is_nothing_to_show(curves: dict[str,
 
 @pytest.mark.parametrize(("width", "height"), [(60, 8), (78, 16), (120, 30)])
 def test_the_terminal_picture_keeps_to_its_size(width: int, height: int) -> None:
-    lines = harvest_text(
-        {"best_first": RISING, "breadth_first": FLAT}, width=width, height=height
-    ).splitlines()
+    lines = harvest_text({"best_first": RISING, "breadth_first": FLAT}, width=width, height=height).splitlines()
     assert len(lines) == height + 3
     assert all(len(line) <= width for line in lines)
 
 
 def test_in_the_terminal_the_better_curve_ends_above_the_other() -> None:
     lines = harvest_text({"breadth": FLAT, "best": RISING}).splitlines()
-    rows = {
-        name: next(row for row, line in enumerate(lines) if name in line)
-        for name in ("best 500", "breadth 1")
-    }
+    rows = {name: next(row for row, line in enumerate(lines) if name in line) for name in ("best 500", "breadth 1")}
     assert rows["best 500"] < rows["breadth 1"]
     dotted = [row for row, line in enumerate(lines) if re.search("[\u2801-\u28ff]", line)]
     assert dotted[0] == rows["best 500"]
