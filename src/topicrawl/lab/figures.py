@@ -31,7 +31,7 @@ Curves = Mapping[str, Sequence[float]]
 
 
 def ticks(top: float, most: int) -> list[float]:
-    """Round values from 0 up to at least `top`, at most `most` steps of 1, 2 or 5 times a power of ten.
+    """Round values from 0 up to at least `top`, in at most `most` steps of 1, 2, 5 (or 25) times a power of ten.
 
     >>> ticks(183, 5)
     [0.0, 50.0, 100.0, 150.0, 200.0]
@@ -41,7 +41,9 @@ def ticks(top: float, most: int) -> list[float]:
     if top <= 0:
         return [0.0, 1.0]
     power = 10.0 ** floor(log10(top / most))
-    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power * most >= top * (1 - 1e-9))
+    # Quarters only where they are whole: nobody finds two and a half pages.
+    factors = (1, 2, 2.5, 5, 10) if power >= 10 else (1, 2, 5, 10)
+    step = next(factor * power for factor in factors if factor * power * most >= top * (1 - 1e-9))
     return [round(step * turn, 10) for turn in range(ceil(top / step * (1 - 1e-9)) + 1)]
 
 
@@ -61,10 +63,7 @@ def spread(wanted: Sequence[float], distance: float, low: float, high: float) ->
         while True:
             room = (len(members) - 1) * distance
             middle = max(low + room / 2, min(high - room / 2, middle))
-            if (
-                not blocks
-                or blocks[-1][0] + (len(blocks[-1][1]) - 1) * distance / 2 + distance <= middle - room / 2
-            ):
+            if not blocks or blocks[-1][0] + (len(blocks[-1][1]) - 1) * distance / 2 + distance <= middle - room / 2:
                 break
             members = blocks.pop()[1] + members
             middle = sum(wanted[member] for member in members) / len(members)
@@ -126,8 +125,7 @@ def harvest_svg(
         f'viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">',
         f"<title>{escape(title)}</title><desc>{escape(f'{y_label} against {x_label}. {ends}')}</desc>",
         f"<style>{_STYLE}</style>",
-        f'<rect x="0.5" y="0.5" width="{_WIDTH - 1}" height="{_HEIGHT - 1}" rx="10" '
-        'fill="#ffffff" stroke="#d8dee4"/>',
+        f'<rect x="0.5" y="0.5" width="{_WIDTH - 1}" height="{_HEIGHT - 1}" rx="10" fill="#ffffff" stroke="#d8dee4"/>',
         f'<text class="title" x="{_LEFT - 46}" y="32">{escape(_shortened(title, _LONGEST_TITLE))}</text>',
         f'<text class="axis" x="{_LEFT - 46}" y="52">{escape(y_label)}</text>',
         *_grid(scale, x_ticks, y_ticks),
@@ -146,9 +144,7 @@ def _grid(scale: _Scale, x_ticks: list[float], y_ticks: list[float]) -> list[str
     for value in y_ticks:
         y, colour = scale.y(value), "#9aa5b1" if value == 0 else "#e4e7eb"
         parts.append(f'<path d="M{_LEFT} {y:.1f}H{scale.right:.1f}" stroke="{colour}" fill="none"/>')
-        parts.append(
-            f'<text class="tick" x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{number(value)}</text>'
-        )
+        parts.append(f'<text class="tick" x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{number(value)}</text>')
     bottom = _HEIGHT - _BOTTOM
     for count in x_ticks:
         if count <= scale.x_top and count == round(count):
@@ -257,7 +253,7 @@ def harvest_text(
     """
     drawn = {_shortened(name): list(values) for name, values in curves.items() if len(values)}
     longest = max(map(len, drawn.values()), default=1)
-    y_ticks = ticks(max((max(values) for values in drawn.values()), default=1), max(1, height // 4))
+    y_ticks = ticks(max((max(values) for values in drawn.values()), default=1), max(1, height // 3))
     names = [f" {name} {number(values[-1])}" for name, values in drawn.items()]
     gutter = max(len(number(value)) for value in y_ticks)
     columns = max(8, width - gutter - 2 - max(map(len, names), default=0))
