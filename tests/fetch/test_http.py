@@ -79,7 +79,7 @@ def test_no_cookie_is_ever_sent_back() -> None:
 
 def test_one_connection_serves_many_requests_error_pages_included() -> None:
     def answers(request: Request) -> Reply:
-        return Reply(b"x" * 100, status=int(request.path[1:]))
+        return Reply(b"x" * 100, status=int(request.path[1:]), pause=0.01)
 
     async def steps(site: Site, http: Http) -> None:
         for status in (200, 404, 500, 301, 200):

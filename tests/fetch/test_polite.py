@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -150,6 +151,15 @@ def test_no_two_requests_reach_a_host_inside_its_delay_whatever_they_are_for() -
     # The server shares our event loop and may read a request late, never early.
     assert min(site.gaps("a.test")) >= DELAY - 0.01
     assert min(site.gaps("b.test")) >= DELAY - 0.01
+
+
+def test_the_next_request_does_not_wait_for_a_slow_answer() -> None:
+    async def steps(site: Site, polite: Polite) -> None:
+        begun = time.monotonic()
+        await asyncio.gather(*(polite(Link(site.url(f"/{n}"))) for n in range(5)))
+        assert time.monotonic() - begun < 0.8
+
+    visit(lambda _: Reply(b"x", pause=0.2), steps, delay=DELAY, robots=False)
 
 
 def test_a_crawl_delay_holds_from_the_robots_txt_on() -> None:

@@ -49,6 +49,7 @@ class Reply:
     type: str = "text/html; charset=utf-8"
     headers: Mapping[str, str] = field(default_factory=dict)
     close: bool = False
+    pause: float = 0.0  # seconds between the headers and the body
 
     def raw(self) -> bytes:
         try:
@@ -126,10 +127,7 @@ class Site:
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """One request and its answer; says whether the connection stays open."""
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        headers = {
-            name.strip().lower(): value.strip()
-            for name, _, value in (line.partition(":") for line in head[1:])
-        }
+        headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
         request = Request(time.monotonic(), headers.get("host", ""), head[0].split(" ")[1], headers)
         self.log.append(request)
         answer = self._answers(request)
@@ -138,7 +136,12 @@ class Site:
         if answer is None:
             return False
         if isinstance(answer, Reply):
-            writer.write(answer.raw())
+            raw = answer.raw()
+            if answer.pause:
+                head, raw = raw[: len(raw) - len(answer.body)], answer.body
+                writer.write(head)
+                await asyncio.sleep(answer.pause)
+            writer.write(raw)
             await writer.drain()
             return not answer.close
         if isinstance(answer, bytes):

@@ -15,7 +15,7 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
@@ -102,26 +102,17 @@ class Http:
         try:
             if self.settings.proxy and not self._is_open(url):
                 raise _Refused(url)
-            async with self._session.get(URL(url, encoded=True), allow_redirects=False, middlewares=(trip,)) as answer:
+            target = URL(url, encoded=True)  # as it is: the client would respell it
+            async with self._session.get(target, allow_redirects=False, middlewares=(trip,)) as answer:
                 status, headers = answer.status, lowered(answer.headers.items())
                 request = dict(answer.request_info.headers)
                 failure, detail, body = await self._read(answer, headers, plan)
         except (aiohttp.ClientError, OSError, ValueError) as error:
             failure, detail = _named(error)
         wait = retry_after(headers.get("retry-after", ""), self.clock()) if failure and headers else None
-        return Response(
-            url=url,
-            final_url=url,
-            status=status,
-            headers=headers,
-            body=body,
-            at=trip.at,
-            failure=failure,
-            detail=detail,
-            wait=wait,
-            seconds=time.perf_counter() - begun,
-            request=request,
-        )
+        seconds = time.perf_counter() - begun
+        answered = Response(url, url, status, headers, body, trip.at, seconds=seconds, request=request)
+        return replace(answered, failure=failure, detail=detail, wait=wait) if failure else answered
 
     async def _read(
         self, answer: ClientResponse, headers: Mapping[str, str], plan: _Reading
