@@ -1,0 +1,130 @@
+"""The text of a page, cut at its links, and what is read off the pieces.
+
+Marks that the parser puts around each link travel through one extraction of the whole text. Cutting there
+gives the text between links and the links' own texts by turns, so every link knows its place for nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from itertools import accumulate
+from typing import TypeAlias
+
+from ..text.tokens import words
+
+START, END = "\ue000", "\ue001"
+#: Characters of a page that could be taken for marks are removed from it.
+FORGED = re.compile("[\ue000-\ue00f]")
+#: How many words on each side of a link are its surroundings.
+WINDOW = 20
+
+#: Text, link, text, link, ..., text.
+Pieces: TypeAlias = list[str]
+Surroundings: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+
+# The rest of a torn word; scripts without spaces have no words to tear.
+_REST = re.compile(r"[^\W\u0e00-\uffff]+")
+
+
+def flat(blocks: Iterable[str]) -> str:
+    r"""Blocks of text as lines, white space inside them folded.
+
+    >>> flat(["A\n  b", "c\xa0d"])
+    'A b\nc d'
+    """
+    text = "\f".join(blocks).replace("\n", " ").replace("\t", " ").replace("\xa0", " ")
+    # One search for two blanks: an expression would stop at each single one.
+    parts = text.split("  ")
+    if len(parts) > 1:
+        text = " ".join(filter(None, map(str.strip, parts)))
+    return text.replace("\f", "\n")
+
+
+def cut(marked: str) -> Pieces:
+    r"""A marked text as its pieces. Neighbouring links do not glue; links without text leave no gap.
+
+    >>> cut(f"See {START}a{END}{START} b{END}.\n{START}{END}\nEnd")
+    ['See ', 'a', ' ', 'b', '.\n', '', 'End']
+    """
+    first, *others = marked.split(START)
+    pieces = [first]
+    for part in others:
+        anchor, _, rest = part.partition(END)
+        if anchor and anchor[0] > " " < anchor[-1]:
+            pieces += anchor, rest or " "
+        else:
+            _fit(pieces, anchor)
+            _fit(pieces, rest or " ")
+    return pieces
+
+
+def _fit(pieces: Pieces, piece: str) -> None:
+    """Add a piece so that no white space doubles: of two blanks one stays, of blank and new line the line."""
+    filled = next((i for i in range(len(pieces) - 1, max(-1, len(pieces) - 50), -1) if pieces[i]), -1)
+    last, first = pieces[filled][-1:] if filled >= 0 else "\n", piece[:1]
+    if first in (" ", "\n") and last in (" ", "\n"):
+        if first == "\n" and last == " ":
+            pieces[filled] = pieces[filled][:-1]
+        else:
+            piece = piece[1:]
+    pieces.append(piece)
+
+
+def anchors(pieces: Pieces) -> list[str]:
+    r"""The links' own texts.
+
+    >>> anchors(["See ", " the\nowl", " and ", "", ""])
+    ['the owl', '']
+    """
+    return [" ".join(piece.split()) for piece in pieces[1::2]]
+
+
+def mended(pieces: Pieces) -> Pieces:
+    """The pieces with no word torn: "<a>bird</a>s" is the word "birds" and belongs to the link.
+
+    >>> mended(["Rare ", "bird", "s and un", "kind", " ones"])
+    ['Rare ', 'birds', ' and unkind', '', ' ones']
+    """
+    whole = pieces
+    for i in range(1, len(pieces), 2):
+        for left, right in ((i - 1, i), (i, i + 1)):
+            if whole[right][:1].isalnum() and whole[left][-1:].isalnum():
+                rest = _REST.match(whole[right])
+                if rest:
+                    # Changed in a copy: the links' own texts stay as they are.
+                    whole = pieces.copy() if whole is pieces else whole
+                    whole[left] += rest[0]
+                    whole[right] = whole[right][rest.end() :]
+    return whole
+
+
+def words_and_windows(pieces: Pieces, stop: Collection[str]) -> tuple[tuple[str, ...], list[Surroundings]]:
+    """All words, and for each link the nearest words before and after it that are no stop words.
+
+    >>> words_and_windows(["A red ", "owl", " is here"], {"a", "is"})
+    (('a', 'red', 'owl', 'is', 'here'), [(('red',), ('here',))])
+    """
+    found: list[str] = []
+    kept: list[str] = []
+    places: list[int] = []
+    for piece in mended(pieces):
+        here = words(piece)
+        found += here
+        kept += [word for word in here if word not in stop]
+        places.append(len(kept))
+    line = tuple(kept)
+    around = [
+        (line[max(0, start - WINDOW) : start], line[end : end + WINDOW])
+        for start, end in zip(places[0::2], places[1::2], strict=False)
+    ]
+    return tuple(found), around
+
+
+def offsets(pieces: Sequence[str]) -> list[int]:
+    """Where each link's text begins in the pieces put together.
+
+    >>> offsets(["See ", "owl", " and ", "bat", ""])
+    [4, 12]
+    """
+    return list(accumulate(map(len, pieces)))[0:-1:2]

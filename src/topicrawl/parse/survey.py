@@ -1,0 +1,96 @@
+"""Which elements of a page say something beyond its text: title, headings, links, and what the head declares."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from turbohtml import Document, Element
+
+_WANTED = ["a", "area", "h1", "h2", "h3", "h4", "h5", "h6", "iframe", "frame", "meta", "link", "title", "base"]
+_REFRESH = re.compile(r"""\s*[\d.]*\s*[;,]?\s*(?:url\s*=)?\s*["']?([^"']*)""", re.I)
+_ROBOTS = frozenset({"robots", "topicrawl"})
+
+
+@dataclass(slots=True)
+class Survey:
+    """What was found, in the order of the document."""
+
+    title: Element | None = None
+    base: str = ""
+    canonical: str = ""
+    refresh: list[tuple[Element, str]] = field(default_factory=list)
+    robots: list[str] = field(default_factory=list)
+    headings: list[Element] = field(default_factory=list)
+    frames: list[tuple[Element, int]] = field(default_factory=list)
+    links: list[tuple[Element, int]] = field(default_factory=list)  # with the number of headings so far
+
+
+def survey(tree: Document) -> Survey:
+    """Ask for all elements that matter at once, and sort them out."""
+    seen = Survey()
+    links, headings = seen.links, seen.headings
+    for element in tree.iter_elements(_WANTED):
+        tag = element.tag
+        # An anchor without address is a place, not a link; asking is done where the address is read.
+        if tag == "a":
+            links.append((element, len(headings)))
+        elif tag[0] == "h":
+            headings.append(element)
+        else:
+            _SORT[tag](seen, element)
+    return seen
+
+
+def _area(seen: Survey, element: Element) -> None:
+    seen.links.append((element, len(seen.headings)))
+
+
+def _frame(seen: Survey, element: Element) -> None:
+    seen.frames.append((element, 0))
+
+
+def _title(seen: Survey, element: Element) -> None:
+    # Drawings have titles too.
+    if seen.title is None and getattr(element.parent, "tag", "") != "svg":
+        seen.title = element
+
+
+def _base(seen: Survey, element: Element) -> None:
+    seen.base = seen.base or element.attr("href") or ""
+
+
+def _link(seen: Survey, element: Element) -> None:
+    if not seen.canonical and "canonical" in (element.attr("rel") or "").lower().split():
+        seen.canonical = element.attr("href") or ""
+
+
+def _meta(seen: Survey, element: Element) -> None:
+    content = element.attr("content") or ""
+    name = (element.attr("name") or "").strip().lower()
+    if name in _ROBOTS:
+        seen.robots.append(content)
+    elif (element.attr("http-equiv") or "").strip().lower() == "refresh":
+        seen.refresh.append((element, refresh_target(content)))
+
+
+def refresh_target(content: str) -> str:
+    """Where a refresh leads, "" when it loads the page itself again.
+
+    >>> refresh_target("5; URL='next.html'"), refresh_target("30")
+    ('next.html', '')
+    """
+    found = _REFRESH.match(content)
+    return found[1].strip() if found else ""
+
+
+_SORT: dict[str, Callable[[Survey, Element], None]] = {
+    "area": _area,
+    "iframe": _area,
+    "frame": _frame,
+    "title": _title,
+    "base": _base,
+    "link": _link,
+    "meta": _meta,
+}
