@@ -30,6 +30,8 @@ from topicrawl.records import Failure, Fetch, Link, Page, Parse, Place, Refusal,
 from topicrawl.relevance.model import Relevance
 from topicrawl.strategies.strategy import Strategy
 
+_LATE = 2.0  # taken from the scores of suspected traps: below 0, where no honest link stands
+
 
 class Stop(StrEnum):
     """Why a crawl ended."""
@@ -88,6 +90,7 @@ class Budget:
     seconds: float = 0.0  # of this run
     concurrency: int = 32  # fetches in flight
     attempts: int = 3  # of a link, before a passing failure is final
+    backoff: float = 5.0  # seconds before the second attempt, twice as long before each further one
     patience: float = 600.0  # seconds to wait for a host when nothing else is left
     deadline: float = 900.0  # seconds for one fetch with all its redirects and waiting
 
@@ -182,8 +185,9 @@ class Crawl:
         while not self._full() and (room := self._room()) > 0:
             leases = await self.parts.frontier.lease(room)
             for lease in leases:
-                if self.parts.monotony and self.parts.monotony.exhausted(lease.link.url):
-                    await self.parts.frontier.complete(lease, Failure.TRAP)
+                if self._exhausted(lease.link) and lease.place.score >= 0:
+                    await self.parts.frontier.give_back(lease, count=False)
+                    await self.parts.frontier.rescore({lease.link.url: lease.place.score - _LATE})
                     continue
                 self._leases[lease.token] = lease
                 self._queue.append(lease)
@@ -259,7 +263,8 @@ class Crawl:
         self._count_streak(lease.host, response)
         if response.failure in TRANSIENT and lease.attempts < self.budget.attempts:
             self.parts.keep.retry(lease.link, response, lease.attempts)
-            wait = backoff(max(lease.attempts, self._streaks.get(lease.host, 1)), response)
+            failed = max(lease.attempts, self._streaks.get(lease.host, 1))
+            wait = backoff(failed, response, base=self.budget.backoff)
             await self.parts.frontier.give_back(lease, wait=wait)
             return None
         page, failure, detail = await self._read(lease, response)
@@ -322,7 +327,7 @@ class Crawl:
             if place is None:
                 best.setdefault(link.url, Outlink(link, None, Refusal.STRATEGY))
             elif known is None or known.place is None or place.score > known.place.score:
-                best[link.url] = Outlink(link, place)
+                best[link.url] = Outlink(link, self._late(place) if self._exhausted(link) else place)
         return [*best.values(), *outlinks]
 
     def _refusal(self, link: Link) -> Refusal | None:
@@ -333,9 +338,16 @@ class Crawl:
             return Refusal.OUT_OF_SCOPE
         if parts.limits is not None and (reason := refusal(link, parts.limits)) is not None:
             return reason
-        if parts.monotony is not None and parts.monotony.exhausted(link.url):
+        if parts.monotony is not None and parts.monotony.endless(link.url, link.source):
             return Refusal.TRAP
         return None
+
+    def _exhausted(self, link: Link) -> bool:
+        return self.parts.monotony is not None and self.parts.monotony.exhausted(link.url)
+
+    def _late(self, place: Place) -> Place:
+        """Behind everything that is not suspected of being a trap."""
+        return replace(place, score=place.score - _LATE, parts=(*place.parts, ("monotonous", -_LATE)))
 
     async def _offers(self, outlinks: Sequence[Outlink]) -> list[Offer]:
         """The placed links, combined with where they stand already if the strategy wants that."""
@@ -365,7 +377,7 @@ class Crawl:
         if ends and visit.failure is None:
             await parts.frontier.settle(sorted(ends), "fetched")
         if parts.monotony is not None and visit.page is not None:
-            parts.monotony.seen(visit.link.url, visit.page.words)
+            parts.monotony.seen(visit.link.url, visit.page.words, visit.link.source)
         if scores := parts.strategy.revise():
             await parts.frontier.rescore(scores)
 

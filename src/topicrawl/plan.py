@@ -9,7 +9,7 @@ import time
 import tomllib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -31,9 +31,12 @@ from topicrawl.records import Carry, Link, Response, Visit
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.strategies.strategy import Setting
 from topicrawl.topic import Topic
-from topicrawl.urls import canonical
+from topicrawl.urls import canonical, host, origin
 
 log = logging.getLogger("topicrawl")
+
+#: Media types that are asked for: what the parsers can read.
+READABLE = ("text/html", "application/xhtml+xml", "text/plain")
 
 
 @dataclass(frozen=True)
@@ -141,11 +144,17 @@ class Keeping:
     """Hands visits to the collection in the collection's own terms."""
 
     collection: Collection
+    polite: Polite
+    noted: set[str] = field(default_factory=set)  # origins whose sitemaps are stored
 
     def keep(self, visit: Visit, response: Response, outlinks: Sequence[Outlink]) -> None:
         row = self.collection.row
         rows = [row(visit.url, out.link, out.place.score if out.place else None, out.refusal) for out in outlinks]
         self.collection.keep(visit, response, rows)
+        if (site := origin(visit.url)) not in self.noted:
+            self.noted.add(site)
+            if sitemaps := self.polite.sitemaps_of(site):
+                self.collection.store.add_host(site, self.polite.delay_of(host(visit.url)), sitemaps)
         if visit.failure is not None:
             log.info("failed %s: %s %s", visit.link.url, visit.failure, visit.detail)
 
@@ -221,7 +230,8 @@ async def _live(collection: Collection, topic: Topic, settings: Settings) -> Asy
             delay=settings.delay,
             host_pages=settings.host_pages,
             lease_seconds=2 * Budget().deadline,
-            attempts=settings.attempts + 2,
+            # Beyond our own attempts, only a page that kills the process each time uses them up.
+            attempts=settings.attempts + 20,
         )
         frontier = Sqlite(collection.directory / "frontier.sqlite", rules, time.time)
         stack.push_async_callback(frontier.close)
@@ -239,7 +249,7 @@ def _http_settings(settings: Settings) -> HttpSettings:
         total_timeout=settings.timeout,
         max_bytes=settings.max_bytes,
         proxy=settings.proxy,
-        accept=parse.READABLE,
+        accept=READABLE,
         connections=settings.concurrency * 2,
         allow=networks(settings.allow_net),
         resolve=settings.addresses(),
@@ -256,7 +266,7 @@ def _crawl(collection: Collection, topic: Topic, settings: Settings, frontier: S
         parse=partial(parse.read, styles=strategy.styles, context=strategy.context),
         relevance=vsm,
         strategy=strategy,
-        keep=Keeping(collection),
+        keep=Keeping(collection, polite),
         clock=time.time,
         limits=Limits(depth=settings.depth, length=settings.url_length),
         monotony=Monotony(),

@@ -39,8 +39,6 @@ class Failure(StrEnum):
     DUPLICATE = "duplicate"  # a redirect to a page that is here already
     UNPARSED = "unparsed"  # hostile or broken beyond the parser's limits
     NOT_RECORDED = "not_recorded"  # replay only: the link leads out of the recording
-    TRAP = "trap"  # its address pattern brought nothing new for many pages
-    SET_ASIDE = "set_aside"  # leased several times without an answer, each time the process died
 
 
 class Refusal(StrEnum):
@@ -54,7 +52,8 @@ class Refusal(StrEnum):
     HOST_BLOCKED = "host_blocked"
     OUT_OF_SCOPE = "out_of_scope"  # not in the recording, or outside the hosts the user named
     STRATEGY = "strategy"  # the strategy chose not to follow it
-    TRAP = "trap"
+    TRAP = "trap"  # a long row of pages of one address pattern that brought nothing new
+    SET_ASIDE = "set_aside"  # leased several times without an answer: each time the process died
     DROPPED = "dropped"  # the frontier was full and this was among the worst
 
 

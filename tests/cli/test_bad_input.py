@@ -34,7 +34,7 @@ MISTAKES = [
     (["status", "nowhere"], 3, "no crawl here"),
     (["why", "nowhere", SEED], 3, "no crawl here"),
     (["lab", "run", "nowhere", "--words", "a b", "--seed", SEED], 3, "nowhere"),
-    (["lab", "run", ".", "--words", "a b", "--seed", SEED], 3, "WARC"),
+    (["lab", "run", ".", "--words", "a b", "--seed", SEED], 3, ".warc"),
     (["lab", "run", ".", "--words", "", "--seed", SEED], 2, "no words"),
 ]
 

@@ -20,13 +20,13 @@ import click
 from topicrawl import topic as topics
 from topicrawl.cli import INTERRUPTED
 from topicrawl.cli.progress import Show, Tally, chosen
+from topicrawl.collection import report
 from topicrawl.collection.directory import occupied
 from topicrawl.collection.store import Store
 from topicrawl.crawl import Crawl, Stop
 from topicrawl.errors import SeedError, TopicError
 from topicrawl.plan import Settings, known_settings, open_crawl, read_settings, resumed, seed_urls
 from topicrawl.topic import Topic
-from topicrawl.urls import host
 
 NOTHING_FETCHED = 5
 _TICK = 0.25  # seconds between two looks at the figures
@@ -207,9 +207,9 @@ def _tally(directory: Path, topic: Topic, settings: Settings) -> Tally:
     tally = Tally(topic, settings.pages)
     store = Store(directory / "topicrawl.sqlite", readonly=True)
     try:
-        tally.pages, tally.relevant = store.harvest(topic.threshold)
-        tally.failed.update(store.failures())
-        tally.hosts.update(host(url) for url in store.page_urls())
+        tally.pages, tally.relevant = report.harvest(store, topic.threshold)
+        tally.failed.update(report.failures(store))
+        tally.hosts.update(report.hosts(store))
     finally:
         store.close()
     return tally

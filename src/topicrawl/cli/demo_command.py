@@ -35,7 +35,7 @@ def command(name: str, pages: int, out: Path) -> None:
     web = SampleWeb()
     if name not in web.topics:
         raise TopicError(f"the made-up web has no topic {name!r}: it has {', '.join(web.topics)}")
-    click.echo(f"A made-up web: {web.pages} pages on {len(web.names)} host names, {len(web.topics)} topics.")
+    click.echo(f"A made-up web: {web.pages} pages on {len(web.hosts)} host names, {len(web.topics)} topics.")
     curves = {}
     with served(web) as local:
         asked = Asked(local, name, pages, out)
@@ -62,20 +62,21 @@ class Asked:
         """Crawl over real HTTP; returns how many of the targets were found after each page."""
         settings = Settings(
             strategy=strategy, pages=self.pages, delay=0.02, concurrency=32, timeout=2.0, attempts=1, patience=5.0,
-            allow_net=("127.0.0.0/8",), resolve=tuple(f"{host}=127.0.0.1" for host in self.web.names),
+            allow_net=("127.0.0.0/8",), resolve=tuple(f"{host}=127.0.0.1" for host in self.web.hosts),
         )  # fmt: skip
-        targets, found, begun = self.targets, [0.0], time.monotonic()
+        targets, begun = self.targets, time.monotonic()
+        curve: list[float] = []
         topic = Topic.of(" ".join(self.web.topics[self.topic][:6]))
         async with open_crawl(self.out / strategy, topic, self.web.seeds(self.topic), settings) as crawl:
             async for visit in crawl.visits():
                 if visit.failure is None:
-                    found.append(found[-1] + (visit.url in targets))
+                    curve.append((curve[-1] if curve else 0.0) + (visit.url in targets))
         seconds = time.monotonic() - begun
         click.echo(
-            f"  {strategy:<14} {len(found) - 1} pages in {seconds:.1f} s, "
-            f"{found[-1]:.0f} of {len(targets)} pages about {self.topic}"
+            f"  {strategy:<14} {len(curve)} pages in {seconds:.1f} s, "
+            f"{curve[-1] if curve else 0:.0f} of {len(targets)} pages about {self.topic}"
         )
-        return found
+        return curve
 
 
 def _cleared(out: Path) -> None:

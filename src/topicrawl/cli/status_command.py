@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
 
+from topicrawl.collection import report
 from topicrawl.collection.directory import topic_of
 from topicrawl.collection.store import Store
 from topicrawl.frontier.contract import Counts
 from topicrawl.frontier.sqlite_look import look
-from topicrawl.urls import host
 
 
 @dataclass(frozen=True)
@@ -41,8 +40,8 @@ def figures(directory: Path) -> Figures:
     store = Store(directory / "topicrawl.sqlite", readonly=True)
     try:
         topic = topic_of(directory)
-        pages, relevant = store.harvest(topic.threshold)
-        hosts = Counter(map(host, store.page_urls()))
+        pages, relevant = report.harvest(store, topic.threshold)
+        hosts = report.hosts(store)
         identity, stopped = store.fact("identity"), store.fact("stopped")
         return Figures(
             directory=str(directory),
@@ -54,7 +53,7 @@ def figures(directory: Path) -> Figures:
             harvest=relevant / pages if pages else 0.0,
             hosts=len(hosts),
             largest_hosts=dict(sorted(hosts.items(), key=lambda item: (-item[1], item[0]))[:5]),
-            failures=store.failures(),
+            failures=report.failures(store),
             frontier=asyncio.run(_counts(directory)),
             last_stop=stopped if isinstance(stopped, str) else None,
             archive_bytes=sum(path.stat().st_size for path in (directory / "warc").glob("*.warc.gz")),

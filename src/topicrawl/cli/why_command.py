@@ -9,11 +9,12 @@ from pathlib import Path
 
 import click
 
+from topicrawl.collection.report import inlinks
 from topicrawl.collection.store import Store, Stored
 from topicrawl.errors import UsageError
 from topicrawl.frontier.contract import Entry
 from topicrawl.frontier.sqlite_look import look
-from topicrawl.urls import canonical, fingerprint
+from topicrawl.urls import canonical
 
 _LONGEST_CHAIN = 1000
 
@@ -96,10 +97,9 @@ def _known(store: Store, url: str, entry: Entry) -> Explanation:
 
 def _refused(store: Store, url: str) -> Explanation:
     """A link that never reached the frontier, or no link at all."""
-    sql = "SELECT p.url, l.anchor, l.refusal FROM links l JOIN pages p ON p.id = l.source WHERE l.target = ? LIMIT 1"
-    for source, anchor, refusal in store.query(sql, (fingerprint(url),)):
-        detail = f"the link “{anchor}” on {source} was not followed"
-        return Explanation(url, False, str(refusal), detail, _chain(store, store.visit_of(str(source))))
+    for link in inlinks(store, url):
+        detail = f"the link “{link.anchor}” on {link.source} was not followed"
+        return Explanation(url, False, str(link.refusal), detail, _chain(store, store.visit_of(link.source)))
     return Explanation(url, False, "unseen", "no page that was fetched links to it")
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from topicrawl.collection.archive import Spot
 from topicrawl.errors import CollectionError, DamagedError, SpaceError
-from topicrawl.records import Carry, Failure, Link, Place, Response, Visit
+from topicrawl.records import Carry, Link, Place, Response, Visit
 from topicrawl.urls import fingerprint
 
 VERSION = 1
@@ -102,7 +102,7 @@ class Store:
             raise CollectionError(f"{path}: there is no crawl here")
         mode = "ro" if readonly else "rwc"
         try:
-            self._db = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None)
+            self.db = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None)
             if new:
                 self._create()
             self._check()
@@ -110,28 +110,28 @@ class Store:
             raise CollectionError(f"{path}: cannot be opened: {error}") from error
 
     def _create(self) -> None:
-        self._db.execute("PRAGMA journal_mode=WAL")
+        self.db.execute("PRAGMA journal_mode=WAL")
         script = f"BEGIN; PRAGMA application_id={_MARK}; PRAGMA user_version={VERSION}; {_SCHEMA} COMMIT;"
-        self._db.executescript(script)
+        self.db.executescript(script)
 
     def _check(self) -> None:
-        (mark,) = self._db.execute("PRAGMA application_id").fetchone()
-        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        (mark,) = self.db.execute("PRAGMA application_id").fetchone()
+        (version,) = self.db.execute("PRAGMA user_version").fetchone()
         if mark != _MARK:
             raise CollectionError(f"{self.path}: this file belongs to another program")
         if version > VERSION:
             raise CollectionError(
                 f"{self.path}: written by a newer Topicrawl (format {version}, this one knows {VERSION}): upgrade"
             )
-        self._db.execute("PRAGMA synchronous=NORMAL")
+        self.db.execute("PRAGMA synchronous=NORMAL")
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """All or nothing; a full disk is a SpaceError."""
         try:
-            self._db.execute("BEGIN IMMEDIATE")
-            yield self._db
-            self._db.execute("COMMIT")
+            self.db.execute("BEGIN IMMEDIATE")
+            yield self.db
+            self.db.execute("COMMIT")
         except sqlite3.OperationalError as error:
             self._roll_back()
             if "full" in str(error) or "disk I/O" in str(error):
@@ -142,8 +142,8 @@ class Store:
             raise
 
     def _roll_back(self) -> None:
-        if self._db.in_transaction:
-            self._db.execute("ROLLBACK")
+        if self.db.in_transaction:
+            self.db.execute("ROLLBACK")
 
     def add(self, visit: Visit, response: Response, spot: Spot | None, links: Sequence[Row]) -> None:
         """Store a visit with all that hangs on it. A visit to the same link replaces the earlier one."""
@@ -188,7 +188,7 @@ class Store:
                 db.execute("DELETE FROM visits WHERE step=?", (step,))
 
     def fact(self, name: str) -> Carry:
-        row = self._db.execute("SELECT value FROM facts WHERE name=?", (name,)).fetchone()
+        row = self.db.execute("SELECT value FROM facts WHERE name=?", (name,)).fetchone()
         value: Carry = json.loads(row[0]) if row else None
         return value
 
@@ -197,13 +197,9 @@ class Store:
             rows = [(name, json.dumps(value)) for name, value in facts.items()]
             db.executemany("INSERT OR REPLACE INTO facts VALUES (?,?)", rows)
 
-    def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:
-        """Rows for reports; reading only."""
-        return self._db.execute(sql, values).fetchall()
-
     def visits(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Stored]:
         """Stored visits in the order in which they were made."""
-        rows = self._db.execute(f"SELECT * FROM visits WHERE {where} ORDER BY step", values)
+        rows = self.db.execute(f"SELECT * FROM visits WHERE {where} ORDER BY step", values)
         return (Stored(*row) for row in rows)
 
     def visit_of(self, url: str) -> Stored | None:
@@ -216,29 +212,15 @@ class Store:
     def last_spot(self) -> Spot | None:
         """The end of what the archive must hold."""
         sql = "SELECT segment, start, length FROM visits WHERE segment IS NOT NULL ORDER BY segment DESC, start DESC"
-        row = self._db.execute(f"{sql} LIMIT 1").fetchone()
+        row = self.db.execute(f"{sql} LIMIT 1").fetchone()
         return Spot(*row) if row else None
 
     def counts(self) -> tuple[int, int]:
         """The last step, and the number of pages kept."""
-        ((step, pages),) = self._db.execute(
+        ((step, pages),) = self.db.execute(
             "SELECT coalesce(max(step), 0), count(*) FILTER (WHERE failure IS NULL) FROM visits"
         )
         return int(step), int(pages)
 
-    def harvest(self, threshold: float) -> tuple[int, int]:
-        """How many pages are kept, and how many of them are relevant."""
-        sql = "SELECT count(*), count(*) FILTER (WHERE relevance >= ?) FROM visits WHERE failure IS NULL"
-        ((pages, relevant),) = self._db.execute(sql, (threshold,))
-        return int(pages), int(relevant)
-
-    def page_urls(self) -> Iterator[str]:
-        return (str(url) for (url,) in self._db.execute("SELECT url FROM pages"))
-
-    def failures(self) -> dict[str, int]:
-        """How often each failure was final, most frequent first."""
-        sql = "SELECT failure, count(*) FROM visits WHERE failure IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1"
-        return {str(Failure(name)): int(count) for name, count in self._db.execute(sql)}
-
     def close(self) -> None:
-        self._db.close()
+        self.db.close()

@@ -3,6 +3,9 @@
 They share one trait: many addresses of one pattern whose pages bring nothing new. So the words seen under
 each pattern are remembered, and a pattern is exhausted after several pages in a row without new words.
 Addresses without a variable part belong to no pattern and are never traps.
+
+A small site of pages made from one mould looks the same, so an exhausted pattern is put behind all others rather than
+given up. What tells the endless from the finite is the way: in a trap it goes on from one exhausted page to the next.
 """
 
 from __future__ import annotations
@@ -103,7 +106,7 @@ class Monotony:
     (True, False)
     """
 
-    def __init__(self, *, patience: int = 10, novelty: float = 0.05, patterns: int = 5000) -> None:
+    def __init__(self, *, patience: int = 10, novelty: float = 0.05, patterns: int = 5000, furthest: int = 16) -> None:
         self._patience = patience
         self._novelty = novelty
         self._patterns = patterns
@@ -111,11 +114,18 @@ class Monotony:
         self._words: dict[str, _Words] = {}  # the least recently seen first
         self._exhausted: dict[str, None] = {}
         self._hosts: dict[str, int] = {}  # exhausted patterns of each host
+        self._furthest = furthest
+        self._runs: dict[str, int] = {}  # page → exhausted pages in a row on the way to it, the oldest first
 
-    def seen(self, url: str, words: Sequence[str]) -> None:
-        """Learn from a page; its words are in lower case."""
+    def seen(self, url: str, words: Sequence[str], source: str = "") -> None:
+        """Learn from a page; its words are in lower case, `source` is the page that led to it."""
         key = pattern(url)
-        if key is None or key in self._exhausted:
+        if key is None:
+            return
+        if key in self._exhausted:
+            self._runs[url] = self._runs.get(source, 0) + 1
+            if len(self._runs) > self._patterns:
+                del self._runs[next(iter(self._runs))]
             return
         known = self._words.pop(key, None) or _Words()
         self._words[key] = known
@@ -132,6 +142,10 @@ class Monotony:
         """Does the address belong to a pattern that brings nothing new?"""
         # Asked for every link of every page, and most hosts have no trap.
         return host(url) in self._hosts and pattern(url) in self._exhausted
+
+    def endless(self, url: str, source: str) -> bool:
+        """Is the way to this address already too long a row of exhausted pages?"""
+        return self._runs.get(source, 0) >= self._furthest and self.exhausted(url)
 
     def state(self) -> MonotonyState:
         """Exhausted patterns, and those under suspicion; the others are learned again within a few pages."""
