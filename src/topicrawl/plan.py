@@ -31,7 +31,7 @@ from topicrawl.records import Carry, Link, Response, Visit
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.strategies.strategy import Setting
 from topicrawl.topic import Topic
-from topicrawl.urls import canonical, host, origin
+from topicrawl.urls import canonical, host, join, origin
 
 log = logging.getLogger("topicrawl")
 
@@ -153,7 +153,9 @@ class Keeping:
         self.collection.keep(visit, response, rows)
         if (site := origin(visit.url)) not in self.noted:
             self.noted.add(site)
-            if sitemaps := self.polite.sitemaps_of(site):
+            # A sitemap is to be named by its whole address, but many sites forget that.
+            sitemaps = [url for name in self.polite.sitemaps_of(site) if (url := join(f"{site}/", name))]
+            if sitemaps:
                 self.collection.store.add_host(site, self.polite.delay_of(host(visit.url)), sitemaps)
         if visit.failure is not None:
             log.info("failed %s: %s %s", visit.link.url, visit.failure, visit.detail)

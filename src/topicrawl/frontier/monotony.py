@@ -106,7 +106,7 @@ class Monotony:
     (True, False)
     """
 
-    def __init__(self, *, patience: int = 10, novelty: float = 0.05, patterns: int = 5000, furthest: int = 16) -> None:
+    def __init__(self, *, patience: int = 6, novelty: float = 0.05, patterns: int = 5000, furthest: int = 16) -> None:
         self._patience = patience
         self._novelty = novelty
         self._patterns = patterns

@@ -1,0 +1,252 @@
+"""`crawl`, `status` and `why` on a live site."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from warcio.archiveiterator import ArchiveIterator
+from tests.cli.live import chain, live_site
+
+OPTIONS = ["--allow-net", "127.0.0.0/8", "--delay", "0", "--min-free", "0", "--patience", "0.5"]
+
+
+def crawl(run, address: str, *more: object):  # type: ignore[no-untyped-def]
+    return run("crawl", "dengue fever", "--seed", f"{address}/0", *OPTIONS, *more)
+
+
+def rows(sql: str) -> list[tuple[object, ...]]:
+    database = sqlite3.connect("dengue-fever/topicrawl.sqlite")
+    found = database.execute(sql).fetchall()
+    database.close()
+    return found
+
+
+def test_a_crawl_leaves_one_directory_with_everything_in_it(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(chain(5)) as (address, asked):
+        ran = crawl(run, address)
+    assert ran.code == 0, ran.err
+    assert "frontier empty" in ran.err
+    assert sorted(asked) == ["/0", "/1", "/2", "/3", "/4", "/5", "/robots.txt"]
+    names = {path.name for path in Path("dengue-fever").iterdir()}
+    assert {"topicrawl.sqlite", "frontier.sqlite", "warc", "topic.toml", "crawl.log"} <= names
+    assert "dengue" in Path("dengue-fever/topic.toml").read_text()
+    assert [url for (url,) in rows("SELECT url FROM pages ORDER BY step")] == [f"{address}/{n}" for n in range(5)]
+    assert rows("SELECT failure, count(*) FROM visits GROUP BY 1 ORDER BY 1") == [
+        (None, 5), ("not_found", 1), ("robots", 1),
+    ]  # fmt: skip
+    ((origin, sitemaps),) = rows("SELECT origin, sitemaps FROM hosts")
+    assert (origin, json.loads(str(sitemaps))) == (address, [f"{address}/map.xml"])
+
+
+def test_the_archive_is_read_by_other_programs(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(chain(3)) as (address, _):
+        crawl(run, address)
+    with Path("dengue-fever/warc/00001.warc.gz").open("rb") as file:
+        responses = [record for record in ArchiveIterator(file) if record.rec_type == "response"]
+        urls = [record.rec_headers.get_header("WARC-Target-URI") for record in responses]
+    assert urls == [f"{address}/{n}" for n in range(3)]
+
+
+def test_a_crawl_goes_on_where_it_was(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(chain(9)) as (address, asked):
+        assert crawl(run, address, "--pages", 3).code == 0
+        ran = run("crawl", "dengue fever", "--pages", 6)
+        assert ran.code == 0, ran.err
+        assert "going on" in ran.err
+        again = run("crawl", "--out", "dengue-fever", "--pages", 6)
+        assert "pages reached" in again.err
+    pages = [path for path in asked if path[1:].isdecimal()]
+    assert pages == [f"/{n}" for n in range(6)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["crawl", "malaria", "--out", "dengue-fever"], "another words: dengue fever, not malaria"),
+        (["crawl", "dengue fever", "--strategy", "breadth_first"], "another strategy: best_first, not breadth_first"),
+    ],
+)
+def test_options_that_contradict_a_crawl_are_refused(run, arguments: list[str], words: str) -> None:  # type: ignore[no-untyped-def]
+    with live_site(chain(3)) as (address, _):
+        crawl(run, address)
+        before = rows("SELECT * FROM visits")
+        ran = run(*arguments)
+    assert ran.code == 2
+    assert words in ran.err
+    assert rows("SELECT * FROM visits") == before
+
+
+def test_json_events_are_one_object_a_line(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(chain(3)) as (address, _):
+        ran = crawl(run, address, "--json")
+    events = [json.loads(line) for line in ran.out.splitlines()]
+    assert [event["event"] for event in events] == ["start", *["visit"] * 5, "stop"]
+    assert events[1]["url"] == f"{address}/0"
+    assert events[-1]["reason"] == "frontier empty"
+    assert events[-1]["pages"] == 3
+
+
+def test_status_tells_what_happened(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(chain(3)) as (address, _):
+        crawl(run, address)
+    told = json.loads(run("status", "dengue-fever", "--json").out)
+    assert (told["pages"], told["strategy"], told["topic"]) == (3, "best_first", "dengue fever")
+    assert told["failures"] == {"not_found": 1, "robots": 1}
+    assert told["last_stop"] == "frontier empty"
+    assert told["frontier"]["waiting"] == 0
+    assert told["archive_bytes"] > 0
+    assert "3 from 1 hosts" in run("status", "dengue-fever").out
+
+
+def test_why_shows_the_links_from_the_seed(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(chain(3)) as (address, _):
+        crawl(run, address)
+    told = json.loads(run("why", "dengue-fever", f"{address}/2", "--json").out)
+    assert [step["url"] for step in told["chain"]] == [f"{address}/{n}" for n in range(3)]
+    assert [step["anchor"] for step in told["chain"]] == ["", "dengue 1", "dengue 2"]
+    last = told["chain"][-1]
+    assert last["score"] == pytest.approx((last["parts"]["page"] + last["parts"]["anchor"]) / 2)
+    text = run("why", "dengue-fever", f"{address}/2").out
+    assert "as a seed" in text
+    assert "anchor" in text
+
+
+@pytest.mark.parametrize(("path", "reason"), [("/3", "not_found"), ("/secret", "robots"), ("/elsewhere", "unseen")])
+def test_why_names_the_reason_when_a_page_was_not_fetched(run, path: str, reason: str) -> None:  # type: ignore[no-untyped-def]
+    with live_site(chain(3)) as (address, _):
+        crawl(run, address)
+    told = json.loads(run("why", "dengue-fever", address + path, "--json").out)
+    assert (told["fetched"], told["reason"]) == (False, reason)
+    assert reason in run("why", "dengue-fever", address + path).out
+
+
+def test_why_knows_links_that_wait_and_links_that_were_refused(run) -> None:  # type: ignore[no-untyped-def]
+    def answer(path: str) -> tuple[int, dict[str, str], bytes]:
+        body = b'<p>dengue <a href="/a/a/a">round</a> <a href="/next">on</a> <a rel="nofollow" href="/ad">ad</a></p>'
+        return 200, {}, body
+
+    with live_site(answer) as (address, _):
+        crawl(run, address, "--pages", 1, "--no-robots")
+    told = {path: json.loads(run("why", "dengue-fever", address + path, "--json").out) for path in ("/a/a/a", "/ad")}
+    assert (told["/a/a/a"]["reason"], told["/ad"]["reason"]) == ("repeating_path", "nofollow")
+    waiting = json.loads(run("why", "dengue-fever", address + "/next", "--json").out)
+    assert waiting["reason"] == "waiting"
+    assert waiting["waiting"]["anchor"] == "on"
+
+
+def test_a_dead_seed_is_a_named_failure(run) -> None:  # type: ignore[no-untyped-def]
+    ran = run("crawl", "dengue", "--seed", "http://127.0.0.1:9/", *OPTIONS, "--attempts", 1)
+    assert ran.code == 5
+    assert "connection" in ran.err or "robots_unreachable" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_a_private_address_is_refused_by_name(run) -> None:  # type: ignore[no-untyped-def]
+    ran = run("crawl", "dengue", "--seed", "http://127.0.0.1:9/", "--delay", 0, "--min-free", 0)
+    assert ran.code == 5
+    assert "address_refused" in ran.err
+
+
+def test_pages_of_an_archive_cut_in_half_are_fetched_again(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(chain(8)) as (address, asked):
+        assert crawl(run, address).code == 0
+        archive = Path("dengue-fever/warc/00001.warc.gz")
+        size = archive.stat().st_size
+        os.truncate(archive, size // 2)
+        assert run("status", "dengue-fever").code == 0
+        del asked[:]
+        ran = run("crawl", "dengue fever")
+        assert ran.code == 0, ran.err
+    assert asked, "what was lost is asked for again"
+    assert len(asked) < 8, "what was not lost is not"
+    assert len(rows("SELECT * FROM pages")) == 8
+    for path in sorted(Path("dengue-fever/warc").iterdir()):
+        with gzip.open(path) as file:
+            file.read()
+
+
+def test_a_torn_tail_is_cut_on_opening(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(chain(8)) as (address, _):
+        assert crawl(run, address, "--pages", 4).code == 0
+        archive = Path("dengue-fever/warc/00001.warc.gz")
+        whole = archive.read_bytes()
+        archive.write_bytes(whole + whole[:77])
+        assert run("crawl", "dengue fever", "--pages", 8).code == 0
+    assert archive.read_bytes().startswith(whole)
+    with gzip.open(archive) as file:
+        assert file.read().count(b"WARC-Type: response") == 8
+
+
+def test_no_space_left_is_one_line_and_nothing_is_lost(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(chain(8)) as (address, _):
+        ran = crawl(run, address, "--min-free", 10**9)
+        assert ran.code == 4
+        assert "kept free" in ran.err
+        assert crawl(run, address, "--min-free", 0).code == 0
+    assert len(rows("SELECT * FROM pages")) == 8
+
+
+def started(address: str, *more: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "topicrawl", "crawl", "dengue fever", "--seed", f"{address}/0", *OPTIONS, *more]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+
+def eventually(asked: list[str], count: int) -> None:
+    deadline = time.monotonic() + 20
+    while len(asked) < count and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(asked) >= count
+
+
+def test_ctrl_c_finishes_what_is_in_flight_and_stops_cleanly(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(chain(100_000)) as (address, asked):
+        process = started(address)
+        eventually(asked, 20)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+        assert process.returncode == 130
+        assert "the same command goes on" in err
+        assert "Traceback" not in err
+        kept = len(rows("SELECT * FROM pages"))
+        assert kept == len([path for path in asked if path[1:].isdecimal()]), "every page that was asked for is kept"
+        assert run("crawl", "dengue fever", "--pages", kept + 5).code == 0
+    assert len(rows("SELECT * FROM pages")) == kept + 5
+
+
+def test_a_second_process_is_refused_while_one_is_crawling(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(chain(100_000)) as (address, asked):
+        process = started(address, "--delay", "0.05")
+        eventually(asked, 5)
+        ran = run("crawl", "dengue fever")
+        status = run("status", "dengue-fever")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+    assert ran.code == 3
+    assert str(process.pid) in ran.err
+    assert status.code == 0, "but looking at it is safe"
+
+
+def test_a_full_disk_stops_with_its_own_exit_code(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    # A limit on the size of files is what a full disk looks like from inside.
+    limited = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY)); "
+        "from topicrawl.cli import main; main()"
+    )
+    with live_site(chain(300)) as (address, _):
+        command = [sys.executable, "-c", limited, "crawl", "dengue fever", "--seed", f"{address}/0", *OPTIONS]
+        ran = subprocess.run([*command, "--depth", "1000"], capture_output=True, text=True, timeout=60, check=False)
+        assert ran.returncode == 4, ran.stderr
+        assert "Traceback" not in ran.stderr
+        again = run("crawl", "dengue fever")
+        assert again.code == 0, again.err
+    assert len(rows("SELECT * FROM pages")) == 300

@@ -1,0 +1,117 @@
+"""Traps take at most a twentieth of the budget, with the limits that are on by default."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from random import Random
+
+import pytest
+
+from topicrawl import parse
+from topicrawl.crawl import Budget, Crawl, Parts, seed_links
+from topicrawl.frontier.contract import Rules
+from topicrawl.frontier.limits import Limits
+from topicrawl.frontier.memory import Memory
+from topicrawl.frontier.monotony import Monotony
+from topicrawl.records import Link, Response, Visit
+from topicrawl.relevance.vsm import Vsm
+from topicrawl.strategies import make
+from topicrawl.strategies.strategy import Setting
+from topicrawl.topic import Topic
+
+BUDGET = 400
+HOST = "http://site.example"
+TOPIC = Topic.of("dengue fever")
+
+
+def honest(path: str) -> str:
+    """A page of prose that no other page repeats, with links to others and into the trap."""
+    number = int(path.rpartition("/")[2] or 0)
+    random = Random(number)
+    words = ["".join(random.choices("abcdefghijklmnop", k=6)) for _ in range(120)]
+    links = "".join(f'<a href="/article/{(number * 3 + k) % 2000}">dengue {k}</a> ' for k in (1, 2, 3))
+    return f"<p>dengue fever {' '.join(words)}</p><p>{links}</p>"
+
+
+def calendar(path: str) -> str:
+    year, month = map(int, re.findall(r"\d+", path)[:2])
+    later, earlier = (year + month // 12, month % 12 + 1), (year - (month == 1), (month - 2) % 12 + 1)
+    days = "".join(f'<a href="/calendar/{year}/{month}/{day}">{day}</a> ' for day in range(1, 29))
+    ways = "".join(f'<a href="/calendar/{y}/{m}">dengue fever events {m}/{y}</a> ' for y, m in (later, earlier))
+    return f"<h1>Dengue fever events</h1><p>No events of dengue fever this month.</p><p>{ways}{days}</p>"
+
+
+def sessions(path: str) -> str:
+    token = Random(path).getrandbits(128)
+    links = "".join(f'<a href="/shop?PHPSESSID={token + k:032x}">dengue fever shop</a> ' for k in range(5))
+    return f"<p>Dengue fever shop. Buy a net.</p><p>{links}</p>"
+
+
+def unknown_sessions(path: str) -> str:
+    token = Random(path).getrandbits(128)
+    links = "".join(f'<a href="/shop?visitor={token + k:032x}">dengue fever shop</a> ' for k in range(5))
+    return f"<p>Dengue fever shop. Buy a net.</p><p>{links}</p>"
+
+
+def concatenating(path: str) -> str:
+    return f'<p>Dengue fever for ever.</p><a href="{path.rstrip("/")}/more/dengue/">more dengue fever</a>'
+
+
+TRAPS: dict[str, tuple[str, Callable[[str], str]]] = {
+    "a calendar without end": ("/calendar/2026/11", calendar),
+    "session ids": ("/shop?PHPSESSID=00", sessions),
+    "session ids under a name nobody knows": ("/shop?visitor=00", unknown_sessions),
+    "links that grow": ("/more/dengue/", concatenating),
+}
+
+
+class Forget:
+    def keep(self, visit: Visit, response: Response, outlinks: object) -> None:
+        pass
+
+    def retry(self, link: Link, response: Response, attempt: int) -> None:
+        pass
+
+
+async def crawled(entrance: str, trap: Callable[[str], str], strategy: str, articles: int) -> list[str]:
+    async def fetch(link: Link) -> Response:
+        path = link.url.removeprefix(HOST)
+        if path == "/":
+            text = f'<p>Dengue fever</p><a href="{entrance}">dengue fever</a> <a href="/article/1">news</a>'
+        elif path.startswith("/article"):
+            text = honest(path) if int(path.rpartition("/")[2]) < articles else "<p>gone</p>"
+        else:
+            text = trap(path)
+        return Response(link.url, link.url, 200, {"content-type": "text/html"}, text.encode())
+
+    chosen = make(strategy)
+    vsm = Vsm(TOPIC)
+    chosen.begin(Setting(TOPIC, vsm, Random(0)))
+    parts = Parts(
+        frontier=Memory(Rules(delay=0.0, parallel=0), lambda: 0.0), fetch=fetch, parse=parse.read, relevance=vsm,
+        strategy=chosen, keep=Forget(), clock=lambda: 0.0, limits=Limits(), monotony=Monotony(),
+    )  # fmt: skip
+    crawl = Crawl(parts, Budget(fetches=BUDGET, concurrency=1))
+    await crawl.seed(seed_links([f"{HOST}/"]))
+    return [visit.link.url.removeprefix(HOST) async for visit in crawl.visits()]
+
+
+@pytest.mark.parametrize("strategy", ["best_first", "breadth_first"])
+@pytest.mark.parametrize("name", TRAPS)
+def test_a_trap_takes_at_most_a_twentieth_of_the_budget(name: str, strategy: str) -> None:
+    visits = asyncio.run(crawled(*TRAPS[name], strategy, 2000))
+    inside = [path for path in visits if path != "/" and not path.startswith("/article")]
+    assert len(visits) == BUDGET
+    assert 0 < len(inside) <= BUDGET / 20
+
+
+def test_a_finite_site_from_one_mould_is_crawled_to_its_end() -> None:
+    def mould(path: str) -> str:
+        number = int(path.rpartition("/")[2])
+        links = "".join(f'<a href="/n/{2 * number + k}">x</a> ' for k in (1, 2) if 2 * number + k < 300)
+        return f"<p>Page {number} of the register of dengue fever.</p>{links}"
+
+    visits = asyncio.run(crawled("/n/0", mould, "best_first", 0))
+    assert {f"/n/{number}" for number in range(300)} <= set(visits)
