@@ -35,9 +35,9 @@ def read(response: Response, link: Link, *, styles: bool = False, context: bool 
     if kind in _UNNAMED:
         kind = sniffed(response.body)
     if kind in _HTML:
-        return read_html(response, link, context=context)
+        return read_html(response, link, styles=styles, context=context)
     if kind == "text/plain":
-        return read_plain(response, link, context=context)
+        return read_plain(response, link, styles=styles, context=context)
     return Failure.CONTENT_TYPE
 
 

@@ -30,15 +30,19 @@ _REST = re.compile(r"[^\W\u0e00-\uffff]+")
 def flat(blocks: Iterable[str]) -> str:
     r"""Blocks of text as lines, white space inside them folded.
 
-    >>> flat(["A\n  b", "c\xa0d"])
+    >>> flat(["A\n  b", "\xa0", "c\xa0d"])
     'A b\nc d'
     """
-    text = "\f".join(blocks).replace("\n", " ").replace("\t", " ").replace("\xa0", " ")
+    # No text holds a zero: the parser takes them out.
+    text = "\0".join(blocks).replace("\n", " ").replace("\t", " ").replace("\r", " ").replace("\f", " ")
+    if "\xa0" in text:
+        # Empty cells of old tables hold one of these; they are no lines.
+        text = "\0".join(filter(None, map(str.strip, text.replace("\xa0", " ").split("\0"))))
     # One search for two blanks: an expression would stop at each single one.
     parts = text.split("  ")
     if len(parts) > 1:
         text = " ".join(filter(None, map(str.strip, parts)))
-    return text.replace("\f", "\n")
+    return text.replace("\0", "\n")
 
 
 def cut(marked: str) -> Pieces:

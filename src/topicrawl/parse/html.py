@@ -24,7 +24,8 @@ from .hidden import hush, purge
 from .language import UNSPACED, language_of
 from .links import Context, Leads, mark, sealed, tag_paths
 from .sentence import sentences_at
-from .survey import Survey, survey
+from .styles import styled_sentences
+from .survey import INLINE, Survey, survey
 
 #: Characters of source and of text that are read; what is longer is no page for readers.
 LONGEST_SOURCE = 4_000_000
@@ -32,11 +33,6 @@ LONGEST_TEXT = 2_000_000
 LONGEST_TITLE = 1000
 
 _SILENT = "script,style,template,noframes"
-# What stands in the middle of a line; all other elements begin and end one. The frequent ones first.
-_INLINE = (
-    "a,b,i,span,em,strong,font,img,sub,sup,small,tt,u,code,s,big,cite,q,abbr,acronym,kbd,label,var,nobr,"
-    "ins,del,mark,wbr,time,strike,samp,dfn,input"
-)
 _NOWHERE: flow.Surroundings = ((), ())
 # All private characters that serve as marks begin like this in UTF-8.
 _PRIVATE = b"\xee\x80"
@@ -61,8 +57,11 @@ class Reading:
         return len(self.pieces) // 2 == places and _PRIVATE not in self.raw
 
 
-def read_html(response: Response, link: Link, *, context: bool = True) -> Page:
-    """The page in a response's body. Without `context`, links carry no more than their address and texts."""
+def read_html(response: Response, link: Link, *, styles: bool = False, context: bool = True) -> Page:
+    """The page in a response's body, with its styled sentences if they are wanted.
+
+    Without `context`, links carry no more than their address, texts and rel.
+    """
     source, charset = decoded(response.body, response.headers.get("content-type", ""))
     url = response.final_url
     tree = _parsed(source)
@@ -85,6 +84,8 @@ def read_html(response: Response, link: Link, *, context: bool = True) -> Page:
         headings=headings,
         text=text,
         words=found,
+        # Reading changes the tree, and styles need it whole; they are seldom wanted.
+        sentences=styled_sentences(_parsed(source)) if styles else (),
         language=language,
         charset=charset,
         canonical=seen.canonical,
@@ -132,7 +133,7 @@ def _leads(seen: Survey, url: str) -> Leads:
 
 
 def _marked_text(tree: Document) -> str:
-    tree.strip_tags(_INLINE)
+    tree.strip_tags(INLINE)
     body = tree.find("body")
     if body is None:
         return ""

@@ -152,7 +152,7 @@ def sealed(found: Leads, anchors: Sequence[str], context: Context | None, source
             sentence, path = context.sentences[position], context.paths[position]
             heading = context.headings[number - 1] if number else ""
         draft = _Draft(
-            url, source, anchor[:LONGEST_ANCHOR], alt[:LONGEST_ANCHOR], before, after,
+            url, source, anchor[:LONGEST_ANCHOR].rstrip(), alt[:LONGEST_ANCHOR], before, after,
             sentence, heading, path, position, rel, depth,
         )  # fmt: skip
         draft.__class__ = Link

@@ -8,6 +8,11 @@ from dataclasses import dataclass, field
 
 from turbohtml import Document, Element
 
+#: What stands in the middle of a line; all other elements begin and end one. The frequent ones first.
+INLINE = (
+    "a,b,i,span,em,strong,font,img,sub,sup,small,tt,u,code,s,big,cite,q,abbr,acronym,kbd,label,var,nobr,"
+    "ins,del,mark,wbr,time,strike,samp,dfn,input"
+)
 _WANTED = ["a", "area", "h1", "h2", "h3", "h4", "h5", "h6", "iframe", "frame", "meta", "link", "title", "base"]
 _REFRESH = re.compile(r"""\s*[\d.]*\s*[;,]?\s*(?:url\s*=)?\s*["']?([^"']*)""", re.I)
 _ROBOTS = frozenset({"robots", "topicrawl"})

@@ -1,0 +1,128 @@
+"""How each sentence of a page is shown: hidden or not, its size, its colours.
+
+Here hidden text counts too: who writes for search engines only, hides. Read from `style` attributes, the
+simple rules of `<style>`, and the elements and attributes of older HTML; handed down the tree as browsers do.
+Sheets in other files and scripts are not asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import groupby, islice
+
+from turbohtml import Document, Element, Node, Text
+
+from ..records import Sentence, Style
+from ..text.sentences import sentences
+from .css import Sheet
+from .flow import FORGED
+from .looks import Look, Wardrobe
+from .survey import INLINE
+
+#: Nodes and characters that are looked at; few pages for readers have a fifth.
+MOST_NODES = 50_000
+MOST_TEXT = 500_000
+MOST_SHEETS = 50
+
+_INLINE = frozenset(INLINE.split(",")) | {"noscript"}
+_SILENT = frozenset({"script", "style", "template", "noframes", "iframe"})
+
+#: A piece of text with its look.
+Run = tuple[str, Look]
+
+
+def styled_sentences(tree: Document) -> tuple[Sentence, ...]:
+    """All sentences of a page in order. What changes between seen and unseen inside a block is cut there;
+    of several sizes and colours in one sentence, those of most of its letters count.
+    """
+    found: list[Sentence] = []
+    paragraph = 0
+    for block in _blocks(tree):
+        before = len(found)
+        for _, runs in groupby(block, key=lambda run: run[1].is_visible):
+            found += (Sentence(text, paragraph, style) for text, style in _sentences(list(runs)))
+        paragraph += len(found) > before
+    return tuple(found)
+
+
+@dataclass(slots=True)
+class _Place:
+    """What is known of an element: how it looks, and which block it belongs to."""
+
+    look: Look
+    block: int
+
+
+@dataclass(slots=True)
+class _Walk:
+    wardrobe: Wardrobe
+    places: dict[Node | None, _Place] = field(default_factory=dict)
+    blocks: int = 0  # how many have begun
+
+    def enter(self, element: Element, around: _Place) -> None:
+        tag = element.tag
+        if tag in _SILENT:
+            return
+        block = around.block
+        if tag not in _INLINE:
+            self.blocks += 1
+            block = self.blocks
+        self.places[element] = _Place(self.wardrobe.look(element, around.look), block)
+
+
+def _blocks(tree: Document) -> Iterator[list[Run]]:
+    """The text of the page block by block. Every node is met once, after its parent."""
+    sheet = Sheet()
+    for element in tree.find_all("style", limit=MOST_SHEETS):
+        sheet.add(element.text)
+    root, body = tree.root, tree.find("body")
+    if root is None or body is None:
+        return
+    walk = _Walk(Wardrobe(sheet))
+    walk.enter(root, _Place(Look(), 0))
+    walk.enter(body, walk.places[root])
+    runs: list[Run] = []
+    last = begun = spent = 0
+    for node in islice(body.descendants, MOST_NODES):
+        around = walk.places.get(node.parent)
+        if around is None:
+            continue
+        if isinstance(node, Element):
+            walk.enter(node, around)
+        elif isinstance(node, Text) and spent < MOST_TEXT:
+            # A block that begins or ends between two texts parts them, even an empty one such as <br>.
+            if runs and (around.block != last or begun != walk.blocks):
+                yield runs
+                runs = []
+            last, begun = around.block, walk.blocks
+            runs.append((node.data, around.look))
+            spent += len(node.data)
+    if runs:
+        yield runs
+
+
+def _sentences(runs: list[Run]) -> Iterator[tuple[str, Style]]:
+    """The sentences of runs that belong together, each with the style of most of its letters."""
+    pieces: list[str] = []
+    for data, _ in runs:
+        piece = FORGED.sub("", data) if not data.isascii() else data
+        pieces.append(piece)
+    text = "".join(pieces)
+    styles = [look.style for _, look in runs]
+    position = run = 0
+    end = len(pieces[0])
+    for sentence in sentences(text):
+        start = text.index(sentence, position)
+        position = start + len(sentence)
+        shares: dict[Style, int] = {}
+        while True:
+            begin = end - len(pieces[run])
+            covered = min(end, position) - max(begin, start)
+            if covered > 0:
+                shares[styles[run]] = shares.get(styles[run], 0) + covered
+            if end >= position or run == len(pieces) - 1:
+                break
+            run += 1
+            end += len(pieces[run])
+        yield " ".join(sentence.split()), max(shares, key=lambda style: shares[style], default=styles[run])

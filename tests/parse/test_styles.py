@@ -1,0 +1,160 @@
+"""Sentences know how they are shown."""
+
+from __future__ import annotations
+
+import pytest
+import turbohtml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from topicrawl.parse.colours import NAMES, colour
+from topicrawl.parse.styles import styled_sentences
+from topicrawl.records import Sentence, Style
+
+
+def shown(html: str) -> tuple[Sentence, ...]:
+    return styled_sentences(turbohtml.parse(html))
+
+
+def style(html: str) -> Style:
+    (only,) = [sentence.style for sentence in shown(html) if sentence.text == "x"]
+    return only
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p hidden>x",
+        "<p style='display:none'>x",
+        "<p style='display: NONE !important; display: block'>x",
+        "<div style='display:none'><p style='display:block;visibility:visible'>x</div>",
+        "<p style='visibility:hidden'><b>x</b>",
+        "<p style='opacity:0'>x",
+        "<p style='opacity:1%'>x",
+        "<p style='text-indent:-9999px'>x",
+        "<p style='position:absolute; left:-500em'>x",
+        "<p style='position:fixed; top:-20in'>x",
+        "<p style='font-size:0'>x",
+        "<p style='color:transparent'>x",
+        "<p><noscript>x</noscript>",
+        "<style>.a {display:none}</style><p class='b a'>x",
+        "<style>#a {display:none}</style><p id=a>x",
+        "<style>P.a {display:none}</style><p class=a>x",
+        "<style>p.a.b {display:none}</style><p class='b a'>x",
+        "<style>i, p {display:none}</style><p>x",
+        "<style>* {display:none}</style><p>x",
+        "<style><!-- /* { */ p {display:none} --></style><p>x",
+        "<style>@import 'x'; p {display:none}</style><p>x",
+        "<style>@media screen { p {display:none} }</style><p>x",
+        "<style>p {display:none !important}</style><p style='display:block'>x",
+    ],
+)
+def test_text_out_of_sight_is_hidden(html: str) -> None:
+    assert style(html).hidden
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p>x",
+        "<p style='visibility:hidden'><b style='visibility:visible'>x</b>",
+        "<p style='position:absolute; left:-10px'>x",
+        "<p style='left:-9999px'>x",
+        "<p style='opacity:.5'>x",
+        "<body style='display:none'>x",
+        "<style>p {display:none}</style><p style='display:block'>x",
+        "<style>@media print { p {display:none} }</style><p>x",
+        "<style>div p {display:none} p:hover {display:none} p > i {display:none}</style><p>x",
+        "<style>p.b {display:none} .c p {display:none}</style><p class=a>x",
+        "<style>p {display:none} p.a {display:block}</style><p class=a>x",
+        "<style>p.a {display:block} p {display:none}</style><p class=a>x",
+    ],
+)
+def test_text_in_sight_is_not(html: str) -> None:
+    assert not style(html).hidden
+
+
+@pytest.mark.parametrize(
+    ("html", "size"),
+    [
+        ("x", 16),
+        ("<h1>x</h1>", 32),
+        ("<h2>x</h2>", 24),
+        ("<font size=1>x</font>", 10),
+        ("<font size=+2>x</font>", 24),
+        ("<font size=-1>x</font>", 13),
+        ("<small>x</small>", 13.33),
+        ("<p style='font-size:9px'>x", 9),
+        ("<p style='font-size:9pt'>x", 12),
+        ("<p style='font-size:xx-small'>x", 9),
+        ("<div style='font-size:50%'><p style='font-size:2em'>x</div>", 16),
+        ("<div style='font-size:50%'><p style='font-size:1rem'>x</div>", 16),
+        ("<div style='font-size:20px'><i>x</i></div>", 20),
+        ("<p style='font: bold 10px/1.5 serif'>x", 10),
+        ("<h1 style='font-size:10px'>x</h1>", 10),
+        ("<p style='font-size:huge'>x", 16),
+    ],
+)
+def test_the_font_size_is_in_pixels(html: str, size: float) -> None:
+    assert style(html).font_size == pytest.approx(size, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("html", "ink", "paper"),
+    [
+        ("x", "#000000", "#ffffff"),
+        ("<body bgcolor=black text=white>x", "#ffffff", "#000000"),
+        ("<body bgcolor=FF0000>x", "#000000", "#ff0000"),
+        ("<font color=red>x</font>", "#ff0000", "#ffffff"),
+        ("<table bgcolor=#123456><tr><td>x</table>", "#000000", "#123456"),
+        ("<p style='color:#abc;background:#def'>x", "#aabbcc", "#ddeeff"),
+        ("<p style='background: url(a.png) rgb(1, 2, 3) no-repeat'>x", "#000000", "#010203"),
+        ("<p style='background-color:transparent'>x", "#000000", "#ffffff"),
+        ("<div style='background:blue'><p style='color:blue'>x</div>", "#0000ff", "#0000ff"),
+        ("<a href=y>x</a>", "#0000ee", "#ffffff"),
+        ("<body link=lime><a href=y>x</a>", "#00ff00", "#ffffff"),
+    ],
+)
+def test_colours_are_those_a_reader_sees(html: str, ink: str, paper: str) -> None:
+    assert (style(html).colour, style(html).background) == (ink, paper)
+
+
+def test_sentences_are_counted_by_blocks_and_cut_where_sight_changes() -> None:
+    found = shown("One. Two <b>bold</b>.<p>Three <i style='display:none'>four. Five</i> six.<br>Seven<p></p>Eight")
+    assert [(sentence.text, sentence.paragraph, sentence.style.hidden) for sentence in found] == [
+        ("One.", 0, False),
+        ("Two bold.", 0, False),
+        ("Three", 1, False),
+        ("four.", 1, True),
+        ("Five", 1, True),
+        ("six.", 1, False),
+        ("Seven", 2, False),
+        ("Eight", 3, False),
+    ]
+
+
+def test_most_letters_decide_the_style_of_a_sentence() -> None:
+    (first, second) = shown("<font color=red>A</font>lpha beta. <font color=red>Gamma</font> d.")
+    assert (first.style.colour, second.style.colour) == ("#000000", "#ff0000")
+
+
+def test_scripts_and_forged_marks_are_no_sentences() -> None:
+    assert [sentence.text for sentence in shown("<script>a</script>b\ue000c<template>d</template>")] == ["bc"]
+
+
+@given(st.integers(0, 0xFFFFFF))
+def test_a_colour_is_itself_in_every_spelling(value: int) -> None:
+    digits = f"{value:06x}"
+    red, green, blue = value >> 16, value >> 8 & 255, value & 255
+    spellings = [f"#{digits}", digits.upper(), f"rgb({red},{green},{blue})", f"rgba({red} {green} {blue} / 1)"]
+    assert {colour(spelling) for spelling in spellings} == {f"#{digits}"}
+
+
+@given(st.text(max_size=30) | st.sampled_from(["rgb(1e999,0,0)", "hsl(1)", "#12345", "rgb(,,)", "-", "rgb(9" * 9]))
+def test_any_text_is_a_colour_or_none(text: str) -> None:
+    found = colour(text)
+    assert found is None or found == "transparent" or (len(found) == 7 and int(found[1:], 16) >= 0)
+
+
+def test_all_names_of_colours_are_known() -> None:
+    assert len(NAMES) == 148
