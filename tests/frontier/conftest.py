@@ -64,7 +64,7 @@ class Oracle:
         self.rules, self.clock = rules, clock
         self.items: dict[str, Item] = {}
         self.hosts: dict[str, Host] = {}
-        self.before = self.opened = clock()
+        self.before = self.noted = clock()  # what the clock showed last, and what was written down of it
         self.offset, self.tokens = 0.0, 0
 
     # What can be asked
@@ -172,16 +172,26 @@ class Oracle:
 
     # What can happen
 
-    def end(self, *, crash: bool) -> None:
-        """The process ends: properly, or by a kill."""
+    def close(self) -> None:
+        """The process ends properly."""
+        self.now()
         for item in self.all("leased"):
-            self.put_back(item, count=crash)
-        if crash:
-            # Nobody wrote down what the clock showed at the end.
-            self.before = self.opened
-        self.opened, now = self.clock(), self.now()
+            self.put_back(item, count=False)
+
+    def crash(self) -> None:
+        """The process is killed: nobody writes down what the clock shows, and requests may have just begun."""
+        for item in self.all("leased"):
+            self.put_back(item, count=True)
+        self.before = self.noted
         for host in self.hosts.values():
-            host.last = now if crash else host.last
+            host.last = inf
+
+    def open(self) -> None:
+        """The next process goes on with the same file."""
+        now = self.now()
+        self.noted = self.before
+        for host in self.hosts.values():
+            host.last = min(host.last, now)
             host.hold = min(host.hold, now + host.wait)
 
     # What it rests on
@@ -192,7 +202,9 @@ class Oracle:
     def now(self) -> float:
         """Time goes on from where it was when the clock is set back. Overdue leases end here."""
         time = self.clock()
-        self.offset += max(0.0, self.before - time)
+        if time < self.before:
+            self.offset += self.before - time
+            self.noted = time
         self.before = time
         for item in self.all("leased"):
             if item.until <= time + self.offset:

@@ -155,15 +155,16 @@ class Trial:
         """The process ends, time passes or is set back, and another process goes on."""
         if not self.kind.endings:
             return
-        ending = self.random.choice(self.kind.endings)
-        if ending == "crash":
+        if self.random.choice(self.kind.endings) == "crash":
             await self.kind.crash(self.subject)
+            self.oracle.crash()
         else:
             await self.subject.close()
+            self.oracle.close()
         if self.random.random() < 0.7:
             await self.pass_time()
         self.subject = self.kind.open(self.rules, self.clock)
-        self.oracle.end(crash=ending == "crash")
+        self.oracle.open()
         await self.compare_all()
 
 

@@ -13,41 +13,45 @@ from math import inf
 from topicrawl.frontier.contract import Offer
 from topicrawl.frontier.known import DONE, DROPPED, Known, check_scores
 from topicrawl.records import Refusal
-from topicrawl.urls import fingerprint
 
 
 class BestKnown:
-    """Fingerprint → best known score, of at most so many links."""
+    """URL → best known score, of at most so many links."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._scores: dict[int, float] = {}
+        self._scores: dict[str, float] = {}
 
-    def promising(self, offers: Sequence[Offer]) -> list[tuple[int, Offer]]:
-        """The offers that may change something, as far as the cache knows, with their fingerprints."""
+    def promising(self, offers: Sequence[Offer]) -> list[Offer]:
+        """The offers that may change something, as far as the cache knows."""
         check_scores([offer.place.score for offer in offers])
         found = []
+        replaced: set[str] = set()
         known = self._scores.get
         for offer in offers:
-            fp = fingerprint(offer.link.url)
-            score = known(fp)
-            if score is None or offer.place.score > score or (offer.replace and score < inf):
-                found.append((fp, offer))
+            url = offer.link.url
+            score = known(url)
+            if score is None or offer.place.score > score:
+                found.append(offer)
+            elif (offer.replace and score < inf) or url in replaced:
+                # It may be lowered, and then a later offer of the same page is better.
+                replaced.add(url)
+                found.append(offer)
         return found
 
-    def is_closed(self, fp: int) -> bool:
+    def is_closed(self, url: str) -> bool:
         """Is it certain, without asking the file, that the link does not wait?"""
-        return self._scores.get(fp) == inf
+        return self._scores.get(url) == inf
 
-    def remember(self, fp: int, known: Known | None) -> None:
+    def remember(self, url: str, known: Known | None) -> None:
         """Note the best known score of a link; None: its host takes no more."""
         if known is None or known.state == DONE or (known.state == DROPPED and known.reason != Refusal.DROPPED):
-            self._scores[fp] = inf
+            self._scores[url] = inf
         else:
-            self._scores[fp] = known.place.score
+            self._scores[url] = known.place.score
 
-    def set(self, scores: Iterable[tuple[int, float]]) -> None:
-        """Note new scores of links that wait."""
+    def set(self, scores: Iterable[tuple[str, float]]) -> None:
+        """Note new scores of links."""
         self._scores.update(scores)
 
     def forget(self, *, everything: bool = False) -> None:
@@ -55,5 +59,5 @@ class BestKnown:
         if everything:
             self._scores.clear()
         elif len(self._scores) > self._most:
-            for fp in list(islice(self._scores, len(self._scores) // 2)):
-                del self._scores[fp]
+            for url in list(islice(self._scores, len(self._scores) // 2)):
+                del self._scores[url]

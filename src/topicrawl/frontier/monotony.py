@@ -143,6 +143,11 @@ class Monotony:
         # Asked for every link of every page, and most hosts have no trap.
         return host(url) in self._hosts and pattern(url) in self._exhausted
 
+    @property
+    def alert(self) -> bool:
+        """Whether any pattern is exhausted at all; asked before the question is put for every link."""
+        return bool(self._hosts)
+
     def endless(self, url: str, source: str) -> bool:
         """Is the way to this address already too long a row of exhausted pages?"""
         return self._runs.get(source, 0) >= self._furthest and self.exhausted(url)

@@ -14,29 +14,28 @@ from pathlib import Path
 
 from topicrawl.frontier.best_known import BestKnown
 from topicrawl.frontier.clock import Steady
-from topicrawl.frontier.contract import Lease, Offer, Rules
+from topicrawl.frontier.contract import Counts, Lease, Offer, Rules
 from topicrawl.frontier.hosts import Host, Schedule
-from topicrawl.frontier.known import DONE, LEASED, SET_ASIDE, WAITING, Change, Known, check_scores, follow
+from topicrawl.frontier.known import DROPPED, LEASED, SET_ASIDE, WAITING, Change, Known, check_scores, follow
 from topicrawl.frontier.leases import Leases, Out
 from topicrawl.frontier.memory import SWEPT
 from topicrawl.frontier.sqlite_file import File
 from topicrawl.frontier.sqlite_hosts import StoredHosts
 from topicrawl.frontier.sqlite_links import StoredLinks
-from topicrawl.frontier.sqlite_look import SqliteLook, read_row
+from topicrawl.frontier.sqlite_look import SqliteLook, key, read_row
 from topicrawl.records import Link, Place, Refusal
-from topicrawl.urls import fingerprint
 from topicrawl.urls import host as host_of
 
 _CHUNK = 1000  # links that are scored anew at a time
-_SET_ASIDE = "UPDATE links SET state = 3, reason = ? WHERE state < 2 AND state = 1 AND attempts >= ?"
-_PUT_BACK = "UPDATE links SET state = 0 WHERE state < 2 AND state = 1"
+_SET_ATTEMPTS = "UPDATE links SET attempts = leased.attempts FROM leased WHERE links.seq = leased.seq"
+_SET_ASIDE = "UPDATE links SET state = 3, reason = ? WHERE seq IN (SELECT seq FROM leased WHERE attempts >= ?)"
 _DROP_SPENT = """
     UPDATE links SET state = 3, reason = ?
-    WHERE state < 2 AND state = 0 AND host IN (SELECT number FROM hosts WHERE pages >= ?)
+    WHERE state = 0 AND host IN (SELECT number FROM hosts WHERE pages >= ?)
 """
 _START = """
-    UPDATE crawl SET openings = openings + 1, closed = 0, crashed = ?,
-    leased = leased - ?, waiting = waiting + ?, dropped = dropped + ?, offset = ?, outer = ?
+    UPDATE crawl SET openings = openings + 1, closed = 0, crashed = ?, dropped = dropped + ?,
+    offset = ?, outer = ?, counted = ?
 """
 
 
@@ -46,7 +45,7 @@ class Sqlite(SqliteLook):
     `cached` links are remembered with their best score, so that offers of them need not ask the file.
     """
 
-    def __init__(self, path: Path | str, rules: Rules, clock: Callable[[], float], *, cached: int = 200_000) -> None:
+    def __init__(self, path: Path | str, rules: Rules, clock: Callable[[], float], *, cached: int = 100_000) -> None:
         super().__init__(File(Path(path)))
         self._rules = rules
         self._schedule = Schedule(rules)
@@ -56,7 +55,7 @@ class Sqlite(SqliteLook):
             now = self._clock.now()
             openings, crashed = _started(self._file, rules, self._clock)
             self._links = StoredLinks(self._file)
-            self._hosts = StoredHosts(self._file, rules, crashed=crashed)
+            self._hosts = StoredHosts(self._file, rules, self._links.out, crashed=crashed)
             self._schedule.file_all(self._hosts.load(now), now)
         except BaseException:
             self._file.close()
@@ -70,7 +69,7 @@ class Sqlite(SqliteLook):
         """Put links in. Returns how many were new."""
         promising = self._scores.promising(offers)
         now = self._begin()
-        if not promising:
+        if not promising and not self._overflows():
             return 0
         with self._change(now):
             return self._absorb(promising, now)
@@ -84,8 +83,7 @@ class Sqlite(SqliteLook):
         with self._change(now):
             while len(found) < n and (host := self._schedule.best(now)) is not None and host.top is not None:
                 known = read_row(self._file, host.top[1])
-                known.state, known.attempts = LEASED, known.attempts + 1
-                self._links.set_state(known, WAITING)
+                self._links.lease(known)
                 self._hosts.touch(host)
                 host.last = now
                 host.leased += 1
@@ -102,22 +100,22 @@ class Sqlite(SqliteLook):
         out = self._leases.find(lease.token)
         if out is None:
             return False
-        known = copy(out.item)
-        known.state, known.reason = DONE, str(reason)
         with self._change(now):
             host = self._hosts.touch(out.host)
             host.pages += 1
             host.leased -= 1
             host.postpone(now, wait)
-            self._hosts.save(host)
-            self._links.set_state(known, LEASED)
+            if self._rules.host_pages or wait > self._rules.delay:
+                # A shorter wait need not be written down: after a crash every host waits for its delay.
+                self._hosts.save(host)
+            self._links.finish(out.item, str(reason))
             if self._schedule.is_spent(host):
                 self._links.drop_host(host.number)
                 host.top = None
-            if promising:
+            if promising or self._overflows():
                 self._absorb(promising, now)
         self._end(out)
-        self._scores.remember(fingerprint(known.url), known)
+        self._scores.set([(out.item.url, inf)])
         if self._hosts.is_crowded:
             with self._change(now):
                 self._hosts.forget_idle()
@@ -139,28 +137,28 @@ class Sqlite(SqliteLook):
     async def settle(self, urls: Iterable[str], reason: str) -> None:
         """Mark URLs as done without a lease."""
         now = self._begin()
-        ends = {fingerprint(url): Offer(Link(url), Place(0.0)) for url in urls}
+        ends = {key(url): Offer(Link(url), Place(0.0)) for url in urls}
         with self._change(now):
-            rows = self._links.lookup(ends.items())
-            for fp, offer in ends.items():
-                known = rows.get(fp)
+            rows = self._links.lookup(ends)
+            for row, offer in ends.items():
+                known = rows.get(row)
                 if known is None:
                     host = self._hosts.named(host_of(offer.link.url), now)
                     known = self._new(offer, host)
-                    self._links.insert({fp: known})
+                    self._links.insert({row: known})
                 before = known.state
                 if known.settle(str(reason)):
                     self._links.set_state(known, before)
                     host = self._hosts.touch(self._hosts.numbered(known.host, now))
                     host.top = self._hosts.best_of(host)
-                self._scores.remember(fp, known)
+                self._scores.remember(offer.link.url, known)
 
     async def reopen(self, offers: Sequence[Offer]) -> None:
         """Put done links back with the offered place."""
         check_scores([offer.place.score for offer in offers])
         now = self._begin()
         with self._change(now):
-            self._absorb([(fingerprint(offer.link.url), offer) for offer in offers], now, reopen=True)
+            self._absorb(offers, now, reopen=True)
         # Hosts that were closed to offers may be open again.
         self._scores.forget(everything=True)
 
@@ -168,15 +166,15 @@ class Sqlite(SqliteLook):
         """New scores for links that wait. Returns how many were waiting."""
         check_scores(scores.values())
         now, count = self._begin(), 0
-        prints = [(fingerprint(url), score) for url, score in scores.items()]
+        urls = list(scores)
         changed: dict[int, None] = {}
         with self._change(now):
-            for start in range(0, len(prints), _CHUNK):
-                chunk = dict(prints[start : start + _CHUNK])
-                hosts = self._links.rescore(chunk)
+            for start in range(0, len(urls), _CHUNK):
+                chunk = {key(url): url for url in urls[start : start + _CHUNK]}
+                hosts = self._links.rescore({row: scores[url] for row, url in chunk.items()})
                 count += len(hosts)
                 changed.update(dict.fromkeys(hosts.values()))
-                self._scores.set((fp, chunk[fp]) for fp in hosts)
+                self._scores.set((chunk[row], scores[chunk[row]]) for row in hosts)
             for number in changed:
                 host = self._hosts.touch(self._hosts.numbered(number, now))
                 host.top = self._hosts.best_of(host)
@@ -207,21 +205,27 @@ class Sqlite(SqliteLook):
         when = min(self._schedule.soonest(now), self._leases.soonest())
         return None if when == inf else max(0.0, when - now)
 
+    async def counts(self) -> Counts:
+        """How many links are in each state."""
+        waiting, leased, done, dropped = self._links.counts
+        return Counts(waiting, leased, done, dropped, self._hosts.total)
+
     async def close(self) -> None:
         """Write all down and let go of the file; what is out on lease waits again."""
         if self._closed:
             return
         self._closed = True
         try:
-            self._come_back(list(self._leases), self._clock.now(), count=False)
+            now = self._begin()
+            self._come_back(list(self._leases), now, count=False)
             with self._file.transaction():
                 self._hosts.save_all()
                 self._file.execute("UPDATE crawl SET closed = 1, outer = ?", (self._clock.outer,))
         finally:
             self._file.close()
 
-    def _may_wait(self, fp: int) -> bool:
-        return not self._scores.is_closed(fp)
+    def _may_wait(self, url: str) -> bool:
+        return not self._scores.is_closed(url)
 
     @contextmanager
     def _change(self, now: float) -> Iterator[None]:
@@ -231,10 +235,12 @@ class Sqlite(SqliteLook):
         try:
             with self._file.transaction():
                 yield
-                if links.counts != counts:
+                if links.counts[DROPPED] != counts[DROPPED]:
                     links.save_counts()
         except BaseException:
             links.counts, links.next = counts, following
+            links.out.clear()
+            links.out.update(out.item.seq for out in self._leases)
             self._scores.forget(everything=True)
             self._hosts.take_back()
             raise
@@ -247,42 +253,43 @@ class Sqlite(SqliteLook):
         now = self._clock.now()
         if self._clock.offset != self._offset:
             with self._file.transaction():
-                self._file.execute("UPDATE crawl SET offset = ?", (self._clock.offset,))
+                self._file.execute("UPDATE crawl SET offset = ?, outer = ?", (self._clock.offset, self._clock.outer))
             self._offset = self._clock.offset
         if overdue := self._leases.overdue(now):
             self._come_back(overdue, now, count=True)
         return now
 
-    def _absorb(self, offers: Sequence[tuple[int, Offer]], now: float, *, reopen: bool = False) -> int:
+    def _absorb(self, offers: Sequence[Offer], now: float, *, reopen: bool = False) -> int:
         """Take offers in; must be inside `_change`. Returns how many were new."""
         links, hosts = self._links, self._hosts
-        rows = links.lookup(offers)
+        keys = [key(offer.link.url) for offer in offers]
+        rows = links.lookup(dict(zip(keys, offers, strict=True)))
         new: dict[int, Known] = {}
         changes: dict[int, Change] = {}
         lowered: dict[int, Host] = {}
-        for fp, offer in offers:
-            known = rows.get(fp)
+        for row, offer in zip(keys, offers, strict=True):
+            known = rows.get(row)
             if known is None:
                 host = hosts.named(host_of(offer.link.url), now)
                 if not self._schedule.is_spent(host):
-                    known = rows[fp] = new[fp] = self._new(offer, host)
+                    known = rows[row] = new[row] = self._new(offer, host)
             else:
                 before, host = known.state, hosts.touch(hosts.numbered(known.host, now))
                 change = follow(known, offer, host, self._schedule, reopen=reopen)
                 links.moved(before, known.state)
-                if change and fp not in new:
-                    changes[fp] = max(change, changes.get(fp, change))
+                if change and row not in new:
+                    changes[row] = max(change, changes.get(row, change))
                 if change and reopen:
                     hosts.save(host)
-            self._scores.remember(fp, known)
+            self._scores.remember(offer.link.url, known)
             if known is not None and known.state == WAITING and not _rises(hosts.touch(host), known):
                 lowered[host.number] = host
         links.insert(new)
-        for fp, change in changes.items():
-            links.update(rows[fp], change)
+        for row, change in changes.items():
+            links.update(rows[row], change)
         for host in lowered.values():
             host.top = hosts.best_of(host)
-        if 0 < self._rules.capacity < links.counts[WAITING]:
+        if self._overflows():
             self._sweep()
         return len(new)
 
@@ -291,6 +298,9 @@ class Sqlite(SqliteLook):
         self._links.next += 1
         self._links.counts[WAITING] += 1
         return known
+
+    def _overflows(self) -> bool:
+        return 0 < self._rules.capacity < self._links.counts[WAITING]
 
     def _sweep(self) -> None:
         """Drop the worst, and make room for more."""
@@ -313,6 +323,7 @@ class Sqlite(SqliteLook):
             for out, known in zip(outs, returned, strict=True):
                 host = self._hosts.touch(out.host)
                 known.come_back(self._rules.attempts, count=count)
+                self._links.unlease(known.seq)
                 self._links.set_state(known, LEASED)
                 host.leased -= 1
                 host.top = self._hosts.best_of(host)
@@ -321,7 +332,7 @@ class Sqlite(SqliteLook):
                     self._hosts.save(host)
         for out, known in zip(outs, returned, strict=True):
             self._end(out)
-            self._scores.remember(fingerprint(known.url), known)
+            self._scores.remember(known.url, known)
 
     def _end(self, out: Out[Known]) -> None:
         self._leases.end(out.token)
@@ -346,14 +357,24 @@ def _started(file: File, rules: Rules, clock: Steady) -> tuple[int, float]:
     """Begin a session; after a crash, what was out waits again. Returns its number and the last crash."""
     now = clock.now()
     with file.durable():
-        openings, closed, crashed = file.execute("SELECT openings, closed, crashed FROM crawl").fetchone()
-        aside = back = over = 0
+        row = file.execute("SELECT openings, closed, crashed, counted FROM crawl").fetchone()
+        openings, closed, crashed, counted = row
+        dropped = 0
         if not closed:
-            aside = file.execute(_SET_ASIDE, (SET_ASIDE, rules.attempts)).rowcount
-            back = file.execute(_PUT_BACK).rowcount
+            file.execute(_SET_ATTEMPTS)
+            dropped += file.execute(_SET_ASIDE, (SET_ASIDE, rules.attempts)).rowcount
+            file.execute("DELETE FROM leased")
             crashed = now
         if rules.host_pages:
-            over = file.execute(_DROP_SPENT, (Refusal.HOST_BUDGET.value, rules.host_pages)).rowcount
-        moved = (aside + back, back - over, aside + over)
-        file.execute(_START, (crashed, *moved, clock.offset, clock.outer))
+            if not counted:
+                _recount(file)
+            dropped += file.execute(_DROP_SPENT, (Refusal.HOST_BUDGET.value, rules.host_pages)).rowcount
+        file.execute(_START, (crashed, dropped, clock.offset, clock.outer, bool(rules.host_pages)))
     return openings + 1, -inf if crashed is None else crashed
+
+
+def _recount(file: File) -> None:
+    """Without a budget the pages of a host are not counted on disk; now they are needed."""
+    file.execute("UPDATE hosts SET pages = 0")
+    rows = file.execute("SELECT count(*), host FROM links WHERE state = 2 AND attempts > 0 GROUP BY host").fetchall()
+    file.executemany("UPDATE hosts SET pages = ? WHERE number = ?", rows)

@@ -1,12 +1,12 @@
 """The SQLite file behind a frontier: its lock, its schema, its transactions, and its errors in our words.
 
-links   one row a URL, in the order they were found; `source` is the row of the page it stood on (its text
-        when that page has no row), `place` is NULL or JSON [carry, parts], `first` is NULL while the
-        score is still the first one
-known   fingerprint of a URL → its row
+links   one row a URL, in the order they were found; `source` is the row of the page it stood on (its text when that
+        page has no row), `place` is NULL or JSON [carry, parts], `first` is NULL while the score is the first one
+known   key of a URL → its row
+leased  rows of links that are out; in `links` they still wait, so that a lease writes one page and not four
 hosts   what politeness must remember
-crawl   one row: links in each state, how often the file was opened, whether it was closed, when it was
-        last opened after a crash, how far the clock was set back and what it showed last
+crawl   one row: dropped links, how often the file was opened, whether it was closed, when it was last opened after
+        a crash, how far the clock was set back, what it showed last, and whether the hosts' pages are counted
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ VERSION = 1
 APPLICATION = 0x546F7069  # "Topi": tells our files from other programs'
 
 _SCHEMA = (
-    "CREATE TABLE links (seq INTEGER PRIMARY KEY, host INTEGER NOT NULL, state INTEGER NOT NULL,"
-    " score REAL NOT NULL, attempts INTEGER NOT NULL, first REAL, depth INTEGER NOT NULL, url TEXT NOT NULL,"
-    " source, anchor TEXT NOT NULL, place TEXT, reason TEXT)",
-    # Waiting and leased only: what is done needs no order, and most links are done or far down.
-    "CREATE INDEX open_links ON links (state, host, score DESC) WHERE state < 2",
-    "CREATE TABLE known (fp INTEGER PRIMARY KEY, seq INTEGER NOT NULL)",
+    "CREATE TABLE links (seq INTEGER PRIMARY KEY, host INTEGER NOT NULL, state INTEGER NOT NULL, score REAL NOT NULL,"
+    " attempts INTEGER NOT NULL, first REAL, depth INTEGER NOT NULL, url TEXT NOT NULL, source, anchor TEXT NOT NULL,"
+    " place TEXT, reason TEXT)",
+    # Of waiting links only: what is done needs no order.
+    "CREATE INDEX open_links ON links (host, score DESC) WHERE state = 0",
+    "CREATE TABLE known (key INTEGER PRIMARY KEY, seq INTEGER NOT NULL)",
+    "CREATE TABLE leased (seq INTEGER PRIMARY KEY, attempts INTEGER NOT NULL)",
     "CREATE TABLE hosts (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, delay REAL, last REAL,"
     " hold REAL, wait REAL, blocked REAL, pages INTEGER NOT NULL DEFAULT 0)",
-    "CREATE TABLE crawl (waiting INTEGER NOT NULL, leased INTEGER NOT NULL, done INTEGER NOT NULL,"
-    " dropped INTEGER NOT NULL, openings INTEGER NOT NULL, closed INTEGER NOT NULL, crashed REAL,"
-    " offset REAL NOT NULL, outer REAL)",
-    "INSERT INTO crawl VALUES (0, 0, 0, 0, 0, 1, NULL, 0, NULL)",
+    "CREATE TABLE crawl (dropped INTEGER NOT NULL, openings INTEGER NOT NULL, closed INTEGER NOT NULL,"
+    " crashed REAL, offset REAL NOT NULL, outer REAL, counted INTEGER NOT NULL)",
+    "INSERT INTO crawl VALUES (0, 0, 1, NULL, 0, NULL, 1)",
     f"PRAGMA user_version = {VERSION}",
     f"PRAGMA application_id = {APPLICATION}",
 )
@@ -96,15 +96,15 @@ class File:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All or nothing: after an error the file is as it was."""
-        with errors_of(self.path):
-            try:
-                self.execute("BEGIN IMMEDIATE")
-                yield
-                self.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self.execute("ROLLBACK")
-                raise
+        try:
+            self.execute("BEGIN IMMEDIATE")
+            yield
+            self.execute("COMMIT")
+        except BaseException as error:
+            if self._connection.in_transaction:
+                self.execute("ROLLBACK")
+            with errors_of(self.path):
+                raise error
 
     @contextmanager
     def durable(self) -> Iterator[None]:

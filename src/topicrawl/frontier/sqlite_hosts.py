@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from math import inf
 from typing import TypeAlias
 
@@ -16,11 +17,8 @@ Saved: TypeAlias = tuple[float, float, float, float, float, int, int, Top | None
 _COLUMNS = "number, name, delay, last, hold, wait, blocked, pages"
 _NAMED = f"SELECT {_COLUMNS} FROM hosts WHERE name = ?"
 _NUMBERED = f"SELECT {_COLUMNS} FROM hosts WHERE number = ?"
-_OCCUPIED = f"SELECT {_COLUMNS} FROM hosts WHERE number IN (SELECT host FROM links WHERE state < 2 AND state = 0)"
-_BEST = """
-    SELECT score, seq FROM links INDEXED BY open_links WHERE state < 2 AND state = 0 AND host = ?
-    ORDER BY score DESC, seq LIMIT 1
-"""
+_OCCUPIED = f"SELECT {_COLUMNS} FROM hosts WHERE number IN (SELECT host FROM links WHERE state = 0)"
+_BEST = "SELECT score, seq FROM links INDEXED BY open_links WHERE state = 0 AND host = ? ORDER BY score DESC, seq"
 _INSERT = "INSERT INTO hosts (number, name) VALUES (?, ?)"
 _SAVE = "UPDATE hosts SET delay = ?, last = ?, hold = ?, wait = ?, blocked = ?, pages = ? WHERE number = ?"
 _IDLE = 10_000  # hosts that may be in memory without need
@@ -29,15 +27,16 @@ _IDLE = 10_000  # hosts that may be in memory without need
 class StoredHosts:
     """Hosts by name and by number. Changes inside a transaction can be taken back."""
 
-    def __init__(self, file: File, rules: Rules, *, crashed: float) -> None:
+    def __init__(self, file: File, rules: Rules, out: AbstractSet[int], *, crashed: float) -> None:
         self._file = file
         self._rules = rules
+        self._out = out  # rows on lease
         self._crashed = crashed  # hosts may have been asked right up to this moment
         self._named: dict[str, Host] = {}
         self._numbered: dict[int, Host] = {}
         self._touched: dict[int, tuple[Host, Saved | None]] = {}
         self._limit = _IDLE
-        (self._total,) = file.execute("SELECT coalesce(max(number) + 1, 0) FROM hosts").fetchone()
+        (self.total,) = file.execute("SELECT coalesce(max(number) + 1, 0) FROM hosts").fetchone()
 
     def __iter__(self) -> Iterator[Host]:
         return iter(self._named.values())
@@ -67,8 +66,10 @@ class StoredHosts:
 
     def best_of(self, host: Host) -> Top | None:
         """The best waiting link of a host."""
-        row = self._file.execute(_BEST, (host.number,)).fetchone()
-        return None if row is None else (-row[0], row[1])
+        for score, seq in self._file.execute(_BEST, (host.number,)):
+            if seq not in self._out:
+                return -score, seq
+        return None
 
     def touch(self, host: Host) -> Host:
         """Remember what a host was before it is changed."""
@@ -89,7 +90,7 @@ class StoredHosts:
         for number, (host, saved) in self._touched.items():
             if saved is None:
                 host.top = None
-                self._total -= 1
+                self.total -= 1
                 del self._named[host.name], self._numbered[number]
             else:
                 (
@@ -123,9 +124,9 @@ class StoredHosts:
         self._limit = 2 * len(self._named) + _IDLE
 
     def _new(self, name: str) -> Host:
-        host = Host(name, self._total, self._rules.delay)
+        host = Host(name, self.total, self._rules.delay)
         self._file.execute(_INSERT, (host.number, name))
-        self._total += 1
+        self.total += 1
         self._touched[host.number] = (host, None)
         return self._remember(host)
 

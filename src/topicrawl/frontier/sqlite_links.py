@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from topicrawl.frontier.contract import Offer
-from topicrawl.frontier.known import DROPPED, WAITING, Change, Known
+from topicrawl.frontier.known import DONE, DROPPED, LEASED, WAITING, Change, Known
 from topicrawl.frontier.sqlite_file import File
-from topicrawl.frontier.sqlite_look import json_list, stored
+from topicrawl.frontier.sqlite_look import json_list, read_counts, stored
 from topicrawl.records import Place, Refusal
 
 _LOOKUP = """
-    SELECT k.fp, l.seq, l.host, l.state, l.score, l.attempts, l.depth, l.reason
-    FROM json_each(?) j JOIN known k ON k.fp = j.value JOIN links l ON l.seq = k.seq
+    SELECT k.key, l.seq, l.host, l.state, l.score, l.attempts, l.depth, l.reason
+    FROM json_each(?) j JOIN known k ON k.key = j.value JOIN links l ON l.seq = k.seq
 """
 _INSERT = "INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _KNOW = "INSERT INTO known VALUES (?, ?)"
@@ -23,17 +23,12 @@ _SET_LINK = """
 _SET_PLACE = "UPDATE links SET score = ?, first = coalesce(first, score), place = ? WHERE seq = ?"
 _SET_SCORE = "UPDATE links SET score = ?, first = coalesce(first, score) WHERE seq = ?"
 _SET_STATE = "UPDATE links SET state = ?, attempts = ?, reason = ? WHERE seq = ?"
-# Two terms for one: the first is how SQLite sees that the index serves.
-_DROP_HOST = "UPDATE links SET state = 3, reason = ? WHERE state < 2 AND state = 0 AND host = ?"
-_WORST = """
-    SELECT score, seq FROM links INDEXED BY open_links WHERE state < 2 AND state = 0
-    ORDER BY score, seq DESC LIMIT 1 OFFSET ?
-"""
-_DROP_WORST = """
-    UPDATE links SET state = 3, reason = ?
-    WHERE state < 2 AND state = 0 AND (score < ? OR score = ? AND seq >= ?)
-"""
-_COUNT = "UPDATE crawl SET waiting = ?, leased = ?, done = ?, dropped = ?"
+_LEASE = "INSERT INTO leased VALUES (?, ?)"
+_UNLEASE = "DELETE FROM leased WHERE seq = ?"
+_IDLE = "state = 0 AND seq NOT IN (SELECT seq FROM leased)"
+_DROP_HOST = f"UPDATE links SET state = 3, reason = ? WHERE {_IDLE} AND host = ?"
+_WORST = f"SELECT score, seq FROM links INDEXED BY open_links WHERE {_IDLE} ORDER BY score, seq DESC LIMIT 1 OFFSET ?"
+_DROP_WORST = f"UPDATE links SET state = 3, reason = ? WHERE {_IDLE} AND (score < ? OR score = ? AND seq >= ?)"
 
 
 class StoredLinks:
@@ -42,23 +37,25 @@ class StoredLinks:
     def __init__(self, file: File) -> None:
         self._file = file
         self.sources: dict[str, int] = {}  # URL → row of the pages that are out: new links stand on them
-        self.counts: list[int] = list(file.execute("SELECT waiting, leased, done, dropped FROM crawl").fetchone())
+        counts = read_counts(file)
+        self.counts = [counts.waiting, counts.leased, counts.done, counts.dropped]
+        self.out: set[int] = set()  # rows on lease
         (self.next,) = file.execute("SELECT coalesce(max(seq), 0) + 1 FROM links").fetchone()
 
-    def lookup(self, offers: Iterable[tuple[int, Offer]]) -> dict[int, Known]:
-        """What the file knows of these links, by fingerprint; as much of it as an offer can change."""
-        wanted = dict(offers)
+    def lookup(self, offers: Mapping[int, Offer]) -> dict[int, Known]:
+        """What the file knows of these links, by key; as much of it as an offer can change."""
         found = {}
-        rows = self._file.execute(_LOOKUP, (json_list(wanted),))
-        for fp, seq, host, state, score, attempts, depth, reason in rows:
-            known = found[fp] = Known(seq, host, wanted[fp].link, Place(score))
-            known.state, known.attempts, known.depth, known.reason = state, attempts, depth, reason or ""
+        rows = self._file.execute(_LOOKUP, (json_list(offers),))
+        for key, seq, host, state, score, attempts, depth, reason in rows:
+            known = found[key] = Known(seq, host, offers[key].link, Place(score))
+            known.state = LEASED if seq in self.out else state
+            known.attempts, known.depth, known.reason = attempts, depth, reason or ""
         return found
 
     def insert(self, new: Mapping[int, Known]) -> None:
-        """Put new links in, by fingerprint."""
+        """Put new links in, by key."""
         self._file.executemany(_INSERT, [self._row(known) for known in new.values()])
-        self._file.executemany(_KNOW, [(fp, known.seq) for fp, known in new.items()])
+        self._file.executemany(_KNOW, [(key, known.seq) for key, known in new.items()])
 
     def update(self, known: Known, change: Change) -> None:
         """Write down what an offer changed."""
@@ -71,16 +68,34 @@ class StoredLinks:
         self._file.execute(_SET_LINK, values)
 
     def rescore(self, scores: Mapping[int, float]) -> dict[int, int]:
-        """Set the scores of those that wait, by fingerprint. Returns their hosts."""
+        """Set the scores of those that wait, by key. Returns their hosts."""
         rows = self._file.execute(_LOOKUP, (json_list(scores),)).fetchall()
-        waiting = [(fp, seq, host) for fp, seq, host, state, *_ in rows if state == WAITING]
-        self._file.executemany(_SET_SCORE, [(scores[fp], seq) for fp, seq, _ in waiting])
-        return {fp: host for fp, _, host in waiting}
+        waiting = [row[:3] for row in rows if row[3] == WAITING and row[1] not in self.out]
+        self._file.executemany(_SET_SCORE, [(scores[key], seq) for key, seq, _ in waiting])
+        return {key: host for key, _, host in waiting}
+
+    def lease(self, known: Known) -> None:
+        """Note that a link is out."""
+        known.state, known.attempts = LEASED, known.attempts + 1
+        self._file.execute(_LEASE, (known.seq, known.attempts))
+        self.out.add(known.seq)
+        self.moved(WAITING, LEASED)
+
+    def unlease(self, seq: int) -> None:
+        """Note that a link is not out any more."""
+        self._file.execute(_UNLEASE, (seq,))
+        self.out.discard(seq)
 
     def set_state(self, known: Known, before: int) -> None:
         """Write down a link's new state."""
         self._file.execute(_SET_STATE, (known.state, known.attempts, known.reason or None, known.seq))
         self.moved(before, known.state)
+
+    def finish(self, known: Known, reason: str) -> None:
+        """A link that was out is done; the record of it is left as it is, in case the transaction fails."""
+        self.unlease(known.seq)
+        self._file.execute(_SET_STATE, (DONE, known.attempts, reason, known.seq))
+        self.moved(LEASED, DONE)
 
     def moved(self, before: int, after: int, count: int = 1) -> None:
         """Links changed their state."""
@@ -100,8 +115,8 @@ class StoredLinks:
         return -score, seq
 
     def save_counts(self) -> None:
-        """Write down how many links are in each state."""
-        self._file.execute(_COUNT, self.counts)
+        """Write down how many were dropped; the others can be counted."""
+        self._file.execute("UPDATE crawl SET dropped = ?", (self.counts[DROPPED],))
 
     def _row(self, known: Known) -> tuple[float | str | None, ...]:
         score, first = known.place.score, known.first_score
