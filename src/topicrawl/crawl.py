@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from topicrawl.errors import SpaceError
 from topicrawl.fetch.retry import TRANSIENT, backoff
@@ -45,8 +45,7 @@ class Stop(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-@dataclass(frozen=True, slots=True)
-class Outlink:
+class Outlink(NamedTuple):
     """A link of a visited page and what became of it: a place, or a refusal."""
 
     link: Link
@@ -311,24 +310,22 @@ class Crawl:
         if page is None or not page.links:
             return []
         links: list[Link] = []
-        outlinks: list[Outlink] = []
-        refused: set[str] = set()
+        refused: dict[str, Outlink] = {}
         closed = self.parts.directives and "nofollow" in page.directives
         for link in page.links:
             reason = Refusal.NOFOLLOW if closed else self._refusal(link)
             if reason is None:
                 links.append(link)
-            elif link.url not in refused:
-                refused.add(link.url)
-                outlinks.append(Outlink(link, None, reason))
+            else:
+                refused.setdefault(link.url, Outlink(link, None, reason))
         best: dict[str, Outlink] = {}
         for link, place in zip(links, self.parts.strategy.place(links, visit), strict=True):
             known = best.get(link.url)
-            if place is None:
-                best.setdefault(link.url, Outlink(link, None, Refusal.STRATEGY))
-            elif known is None or known.place is None or place.score > known.place.score:
-                best[link.url] = Outlink(link, self._late(place) if self._exhausted(link) else place)
-        return [*best.values(), *outlinks]
+            if known is None or (place is not None and (known.place is None or place.score > known.place.score)):
+                best[link.url] = Outlink(link, place, None if place is not None else Refusal.STRATEGY)
+        if self.parts.monotony is not None and self.parts.monotony.alert:
+            self._put_late(best)
+        return [*best.values(), *refused.values()]
 
     def _refusal(self, link: Link) -> Refusal | None:
         parts = self.parts
@@ -338,16 +335,20 @@ class Crawl:
             return Refusal.OUT_OF_SCOPE
         if parts.limits is not None and (reason := refusal(link, parts.limits)) is not None:
             return reason
-        if parts.monotony is not None and parts.monotony.endless(link.url, link.source):
+        if parts.monotony is not None and parts.monotony.alert and parts.monotony.endless(link.url, link.source):
             return Refusal.TRAP
         return None
 
+    def _put_late(self, outlinks: dict[str, Outlink]) -> None:
+        """Links that are suspected of leading into a trap go behind everything else."""
+        for url, out in outlinks.items():
+            place = out.place
+            if place is not None and self._exhausted(out.link):
+                parts = (*place.parts, ("monotonous", -_LATE))
+                outlinks[url] = Outlink(out.link, Place(place.score - _LATE, place.carry, parts))
+
     def _exhausted(self, link: Link) -> bool:
         return self.parts.monotony is not None and self.parts.monotony.exhausted(link.url)
-
-    def _late(self, place: Place) -> Place:
-        """Behind everything that is not suspected of being a trap."""
-        return replace(place, score=place.score - _LATE, parts=(*place.parts, ("monotonous", -_LATE)))
 
     async def _offers(self, outlinks: Sequence[Outlink]) -> list[Offer]:
         """The placed links, combined with where they stand already if the strategy wants that."""

@@ -31,7 +31,7 @@ from topicrawl.records import Carry, Link, Response, Visit
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.strategies.strategy import Setting
 from topicrawl.topic import Topic
-from topicrawl.urls import canonical, host, join, origin
+from topicrawl.urls import canonical, fingerprint, host, join, origin
 
 log = logging.getLogger("topicrawl")
 
@@ -148,8 +148,11 @@ class Keeping:
     noted: set[str] = field(default_factory=set)  # origins whose sitemaps are stored
 
     def keep(self, visit: Visit, response: Response, outlinks: Sequence[Outlink]) -> None:
-        row = self.collection.row
-        rows = [row(visit.url, out.link, out.place.score if out.place else None, out.refusal) for out in outlinks]
+        source = fingerprint(visit.url)
+        rows = [
+            (source, link.position, fingerprint(link.url), place.score if place else None, refusal, link.anchor)
+            for link, place, refusal in outlinks
+        ]
         self.collection.keep(visit, response, rows)
         if (site := origin(visit.url)) not in self.noted:
             self.noted.add(site)

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 #: What a strategy may hand down along a link: plain values that survive a restart as JSON.
-Carry: TypeAlias = "None | bool | int | float | str | list[Carry] | dict[str, Carry]"
+Carry: TypeAlias = "bool | int | float | str | list[Carry] | dict[str, Carry] | None"
 
 
 class Failure(StrEnum):

@@ -9,6 +9,7 @@ import pytest
 from topicrawl.records import Page
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.text.tokens import words
+from topicrawl.text.vectors import cosine, tf_idf
 from topicrawl.topic import Topic
 
 
@@ -23,6 +24,20 @@ def test_the_cosine_is_the_one_computed_by_hand() -> None:
     text = (fever, dengue / 2, pain / 2)
     expected = (fever * fever + dengue / 2 * dengue) / (math.hypot(*text) * math.hypot(dengue, fever))
     assert vsm.score(page("fever and fever, dengue, the pain")) == pytest.approx(expected)
+
+
+def test_many_texts_at_once_are_judged_as_one_by_one() -> None:
+    vsm = Vsm(Topic.of("the dengue fever"))
+    texts = ["dengue", "", "steam", "Fever: the dengue", "the", "—", "qxzjv", "東京"]
+    assert vsm.phrases(texts) == [vsm.phrase(text) for text in texts]
+    assert vsm.phrases([]) == []
+    assert vsm.phrases(["dengue", "qxzjvkwq", "fever"]) == [vsm.phrase("dengue"), 0.0, vsm.phrase("fever")]
+
+
+def test_it_is_the_cosine_of_the_vectors() -> None:
+    vsm = Vsm(Topic.of("dengue fever"))
+    text = "Fever fever and dengue: the rash, the pain, and the fever again in the clinic."
+    assert vsm.phrase(text) == pytest.approx(cosine(tf_idf(vsm.lexicon.terms(words(text)), vsm.lexicon), vsm.query))
 
 
 def test_the_title_counts_as_text() -> None:

@@ -25,7 +25,6 @@ from topicrawl.collection.store import Row, Store, Stored
 from topicrawl.errors import CollectionError, SpaceError
 from topicrawl.records import Carry, Fetch, Link, Response, Visit
 from topicrawl.topic import Topic
-from topicrawl.urls import fingerprint
 
 _RECENT = 1024  # more visits than can ever be stored and not yet complete
 _SPACE_EVERY = 50  # pages between two looks at the free space
@@ -98,9 +97,6 @@ class Collection:
         elif visit.failure is None:
             spot = self.archive.write(response)
         self.store.add(visit, response, spot, outlinks)
-
-    def row(self, source: str, link: Link, score: float | None, refusal: str | None) -> Row:
-        return Row(fingerprint(source), link.position, fingerprint(link.url), score, refusal, link.anchor)
 
     def through(self, fetch: Fetch) -> Fetch:
         """A fetch function that takes what a killed run had stored, but not completed, from the archive."""

@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from topicrawl.collection.archive import Spot
 from topicrawl.errors import CollectionError, DamagedError, SpaceError
@@ -42,15 +42,8 @@ CREATE TABLE hosts (origin TEXT PRIMARY KEY, delay REAL, sitemaps TEXT NOT NULL)
 """
 
 
-class Row(NamedTuple):
-    """A stored link of a page: source and target by id, its score when it was offered, or why it was not."""
-
-    source: int
-    position: int
-    target: int
-    score: float | None
-    refusal: str | None
-    anchor: str
+#: A stored link of a page: source, position, target, score when offered, refusal, anchor; in the table's order.
+Row: TypeAlias = tuple[int, int, int, float | None, str | None, str]
 
 
 class Stored(NamedTuple):

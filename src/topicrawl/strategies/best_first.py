@@ -55,13 +55,12 @@ class BestFirst(Strategy):
     def place(self, links: Sequence[Link], visit: Visit) -> list[Place | None]:
         vsm = self.setting.vsm
         on_page = vsm.score(visit.page) if self.page and visit.page else 0.0
-        total = self.page + self.anchor
-        places: list[Place | None] = []
-        for link in links:
-            in_anchor = vsm.phrase(link.anchor or link.alt) if self.anchor else 0.0
-            score = (self.page * on_page + self.anchor * in_anchor) / total
-            places.append(Place(score, None, (("page", on_page), ("anchor", in_anchor))))
-        return places
+        in_anchors = vsm.phrases([link.anchor or link.alt for link in links]) if self.anchor else [0.0] * len(links)
+        page, anchor = self.page / (self.page + self.anchor), self.anchor / (self.page + self.anchor)
+        return [
+            Place(page * on_page + anchor * in_anchor, None, (("page", on_page), ("anchor", in_anchor)))
+            for in_anchor in in_anchors
+        ]
 
 
 @dataclass

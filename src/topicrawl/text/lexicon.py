@@ -73,6 +73,8 @@ class Lexicon:
         known = algorithm in Stemmer.algorithms()
         self._stemmer = Stemmer.Stemmer(algorithm, 0) if known else None
         self._terms = _Terms(self)
+        #: `term_of` for loops that cannot afford a call in Python.
+        self.fast_term_of = self._terms.__getitem__
 
     @cached_property
     def stop(self) -> frozenset[str]:
@@ -90,6 +92,14 @@ class Lexicon:
             return word
         stem: str = self._stemmer.stemWord(word)
         return stem
+
+    def term_of(self, word: str) -> str:
+        """The term that a word stands for, "" for a stop word or a single letter.
+
+        >>> lexicon("en").term_of("owls"), lexicon("en").term_of("the")
+        ('owl', '')
+        """
+        return self._terms[word]
 
     def terms(self, words: Iterable[str], keep: frozenset[str] = frozenset()) -> list[str]:
         """Stems of words in their order, without stop words and single letters; words in `keep` stay."""
