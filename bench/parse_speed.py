@@ -113,7 +113,7 @@ def laps(response: Response) -> Iterator[str]:
     sentences = sentences_at(text, flow.offsets(pieces), language=language)
     yield "* sentences"
     anchors = flow.anchors(pieces)
-    headings = [element.text for element in seen.headings]
+    headings = [seen.headings[number - 1].text if number else "" for number in found.headings]
     sealed(found, anchors, Context(windows, sentences, headings, paths), response.final_url, 1)
     yield "links"
 

@@ -91,15 +91,14 @@ def mended(pieces: Pieces) -> Pieces:
     ['Rare ', 'birds', ' and unkind', '', ' ones']
     """
     whole = pieces
-    for i in range(1, len(pieces), 2):
-        for left, right in ((i - 1, i), (i, i + 1)):
-            if whole[right][:1].isalnum() and whole[left][-1:].isalnum():
-                rest = _REST.match(whole[right])
-                if rest:
-                    # Changed in a copy: the links' own texts stay as they are.
-                    whole = pieces.copy() if whole is pieces else whole
-                    whole[left] += rest[0]
-                    whole[right] = whole[right][rest.end() :]
+    for i in range(1, len(pieces)):
+        if pieces[i][:1].isalnum() and pieces[i - 1][-1:].isalnum():
+            # Changed in a copy: the links' own texts stay as they are.
+            whole = pieces.copy() if whole is pieces else whole
+            rest = _REST.match(whole[i])
+            if rest and whole[i - 1]:
+                whole[i - 1] += rest[0]
+                whole[i] = whole[i][rest.end() :]
     return whole
 
 
@@ -113,9 +112,10 @@ def words_and_windows(pieces: Pieces, stop: Collection[str]) -> tuple[tuple[str,
     kept: list[str] = []
     places: list[int] = []
     for piece in mended(pieces):
-        here = words(piece)
-        found += here
-        kept += [word for word in here if word not in stop]
+        if piece:
+            here = words(piece)
+            found += here
+            kept += [word for word in here if word not in stop]
         places.append(len(kept))
     line = tuple(kept)
     around = [

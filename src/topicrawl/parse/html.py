@@ -151,7 +151,8 @@ def _surroundings(reading: Reading, headings: tuple[str, ...], language: str) ->
     pieces, none = reading.pieces, reading.found.placeless
     found, windows = flow.words_and_windows(pieces, lexicon(language or "en").stop)
     sentences = sentences_at("".join(pieces), flow.offsets(pieces), language=language)
-    return found, Context([_NOWHERE] * none + windows, [""] * none + sentences, headings, reading.paths)
+    above = [headings[number - 1] if number else "" for number in reading.found.headings]
+    return found, Context([_NOWHERE] * none + windows, [""] * none + sentences, above, reading.paths)
 
 
 def _anchors(reading: Reading) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, make_dataclass
-from typing import cast
 
 from turbohtml import Element, Node, Text
 
@@ -57,7 +56,7 @@ class Leads:
 
 @dataclass(slots=True)
 class Context:
-    """What stands around the links of a page, each list in the order of the links."""
+    """What stands around the links of a page, one of each for every link."""
 
     windows: Sequence[Surroundings]
     sentences: Sequence[str]
@@ -102,18 +101,19 @@ def _mark_slowly(element: Element) -> str:
 def tag_paths(elements: Iterable[Element]) -> list[str]:
     """The elements around each link, the outermost first, each with its first class.
 
-    Links in a row share their parents and grandparents, so the paths of all these are remembered.
+    Links in a row share their parents, or at least their parents' looks, so both are remembered.
     """
     known: dict[Node | None, str] = {None: ""}
+    longer: dict[tuple[str, str, str | None], str] = {}
     paths = []
     for element in elements:
         parent = element.parent
         path = known.get(parent)
-        paths.append(_path(parent, known) if path is None else path)
+        paths.append(_path(parent, known, longer) if path is None else path)
     return paths
 
 
-def _path(node: Node | None, known: dict[Node | None, str]) -> str:
+def _path(node: Node | None, known: dict[Node | None, str], longer: dict[tuple[str, str, str | None], str]) -> str:
     chain: list[Element] = []
     path = None
     while path is None and isinstance(node, Element) and len(chain) < DEEPEST:
@@ -121,17 +121,24 @@ def _path(node: Node | None, known: dict[Node | None, str]) -> str:
         node = node.parent
         path = known.get(node)
     path = path or ""
-    for element in reversed(chain):
-        path = known[element] = _longer(path, element)
+    while chain:
+        element = chain.pop()
+        step = (path, element.tag, element.attr("class"))
+        path = longer.get(step)
+        if path is None:
+            path = longer[step] = _longer(*step)
+        known[element] = path
     return path
 
 
-def _longer(path: str, element: Element) -> str:
-    tag = element.tag
-    # The root says nothing: every path would start with it.
+def _longer(path: str, tag: str, classes: str | None) -> str:
+    """A path with one more element; the root is left out, as every path would start with it.
+
+    >>> _longer("body", "div", "nav wide"), _longer("", "html", None), _longer("b/c/d/e/f/g", "p", "")
+    ('body/div.nav', '', 'c/d/e/f/g/p')
+    """
     if tag == "html":
         return ""
-    classes = element.attr("class")
     first = classes.split(None, 1) if classes else None
     if path.count("/") == PATH_ELEMENTS - 1:
         path = path.partition("/")[2]
@@ -141,20 +148,18 @@ def _longer(path: str, element: Element) -> str:
 
 def sealed(found: Leads, anchors: Sequence[str], context: Context | None, source: str, depth: int) -> tuple[Link, ...]:
     """The links of the page `source`; without context they have no more than their address and texts."""
+    count = len(anchors)
+    if context is None:
+        context = Context([((), ())] * count, [""] * count, [""] * count, [""] * count)
+    around = zip(context.windows, context.sentences, context.headings, context.paths, strict=False)
+    columns = zip(found.urls, anchors, found.alts, found.rels, around, strict=False)
     links: list[Link] = []
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-    sentence = heading = path = ""
-    columns = zip(anchors, found.urls, found.rels, found.headings, found.alts, strict=False)
-    for position, (anchor, url, rel, number, alt) in enumerate(columns):
-        if context is not None:
-            before, after = context.windows[position]
-            sentence, path = context.sentences[position], context.paths[position]
-            heading = context.headings[number - 1] if number else ""
-        draft = _Draft(
-            url, source, anchor[:LONGEST_ANCHOR].rstrip(), alt[:LONGEST_ANCHOR], before, after,
-            sentence, heading, path, position, rel, depth,
-        )  # fmt: skip
+    for position, (url, anchor, alt, rel, ((before, after), sentence, heading, path)) in enumerate(columns):
+        if len(anchor) > LONGEST_ANCHOR:
+            anchor = anchor[:LONGEST_ANCHOR].rstrip()
+        if len(alt) > LONGEST_ANCHOR:
+            alt = alt[:LONGEST_ANCHOR]
+        draft = _Draft(url, source, anchor, alt, before, after, sentence, heading, path, position, rel, depth)
         draft.__class__ = Link
-        links.append(cast(Link, draft))
+        links.append(draft)
     return tuple(links)

@@ -16,6 +16,7 @@ REACH = LONGEST_SENTENCE // 2
 
 # Scripts whose sentences end in another way are cut by the book.
 _FOREIGN_LANGUAGES = frozenset(["zh", "ja", "ar", "fa", "ur", "hi", "mr", "ne", "bn", "sa", "pa", "am", "ti", "my"])
+_STOP = re.compile("[.?!] ")
 # What stands before a full stop that ends nothing: an initial, letters with dots, a title.
 _SHORTENED = re.compile(r"(?:^|[\s(\[\"'“.])(?:[^\W\d_]|[A-Z][a-z]|Mrs|Prof|Gen|Col|Rev|Gov|Sen|vs|cf|pp|ca)$")
 
@@ -40,54 +41,44 @@ def sentences_at(text: str, places: Sequence[int], *, language: str = "") -> lis
 
 
 def _bounds(text: str, place: int, *, is_foreign: bool) -> tuple[int, int]:
-    low, high = max(0, place - REACH), min(len(text), place + REACH)
+    low, high = max(0, place - REACH), place + REACH
     start = text.rfind("\n", low, place) + 1 or low
     end = text.find("\n", place, high)
-    end = high if end < 0 else end
+    end = min(high, len(text)) if end < 0 else end
+    line = text[start:end]
     if is_foreign:
-        return _foreign_bounds(text, start, end, place)
+        return _foreign_bounds(line, start, place)
+    # Menus, lists and tables have no stops at all.
+    if ". " not in line and "? " not in line and "! " not in line:
+        return start, end
     # The blank in "<a> owl</a>" belongs to what follows.
-    before = place + text.startswith(" ", place)
-    while (before := _last_stop(text, start, before)) >= 0:
-        if _ends(text, start, before):
-            start = before + 2
+    before = place - start + line.startswith(" ", place - start)
+    while (before := max(line.rfind(". ", 0, before), line.rfind("? ", 0, before), line.rfind("! ", 0, before))) >= 0:
+        if _ends(line, before):
+            start += before + 2
+            line = line[before + 2 :]
             break
-    after = place
-    while (after := _next_stop(text, after, end)) >= 0:
-        if _ends(text, start, after):
-            end = after + 1
-            break
-        after += 1
+    for stop in _STOP.finditer(line, place - start):
+        if _ends(line, stop.start()):
+            return start, start + stop.start() + 1
     return start, end
 
 
-def _last_stop(text: str, start: int, end: int) -> int:
-    return max(text.rfind(". ", start, end), text.rfind("? ", start, end), text.rfind("! ", start, end))
-
-
-def _next_stop(text: str, start: int, end: int) -> int:
-    for stop in (". ", "? ", "! "):
-        found = text.find(stop, start, end)
-        # The next mark is searched only up to the one that was found.
-        if found >= 0:
-            end = found + 1
-    return end - 1 if text.startswith((". ", "? ", "! "), end - 1) and end > start else -1
-
-
-def _ends(text: str, start: int, stop: int) -> bool:
-    """Does the mark at `stop` end a sentence that began at `start` or later?"""
-    if text[stop + 2 : stop + 3].islower():
+def _ends(line: str, stop: int) -> bool:
+    """Does the mark at `stop` end a sentence?"""
+    if line[stop + 2 : stop + 3].islower():
         return False
     # Three small letters are a word like any other: the usual case, and the cheapest to see.
-    if text[stop] != "." or text[stop - 3 : stop].islower():
+    if line[stop] != "." or line[max(0, stop - 3) : stop].islower():
         return True
-    return not _SHORTENED.search(text, max(start, stop - 8), stop)
+    return not _SHORTENED.search(line, max(0, stop - 8), stop)
 
 
-def _foreign_bounds(text: str, start: int, end: int, place: int) -> tuple[int, int]:
-    for sentence in sentences(text[start:end]):
-        start = text.index(sentence, start)
-        if start + len(sentence) > place:
-            return start, start + len(sentence)
-        start += len(sentence)
-    return start, end
+def _foreign_bounds(line: str, start: int, place: int) -> tuple[int, int]:
+    position = 0
+    for sentence in sentences(line):
+        position = line.index(sentence, position)
+        if start + position + len(sentence) > place:
+            return start + position, start + position + len(sentence)
+        position += len(sentence)
+    return start + position, start + len(line)

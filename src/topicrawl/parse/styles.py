@@ -90,7 +90,7 @@ def _blocks(tree: Document) -> Iterator[list[Run]]:
             continue
         if isinstance(node, Element):
             walk.enter(node, around)
-        elif isinstance(node, Text) and spent < MOST_TEXT:
+        elif isinstance(node, Text) and spent < MOST_TEXT and (runs or not node.data.isspace()):
             # A block that begins or ends between two texts parts them, even an empty one such as <br>.
             if runs and (around.block != last or begun != walk.blocks):
                 yield runs
