@@ -10,13 +10,13 @@ not: every page is judged, every link is scored, pages go to WARC, visits and th
 from __future__ import annotations
 
 import argparse
-import asyncio
 import tempfile
 from pathlib import Path
 from random import Random
 
 from meter import Meter
 from topicrawl import Settings, Topic, __version__, open_crawl
+from topicrawl.cli.loop import run
 from website import SEED, Prose
 
 
@@ -42,7 +42,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         made = crawl(options.first, options.pages, Path(directory), strategy=options.strategy)
-        meter = asyncio.run(made)
+        meter = run(made)
     meter.report("Topicrawl", __version__)
 
 

@@ -19,6 +19,7 @@ import click
 
 from topicrawl import topic as topics
 from topicrawl.cli import INTERRUPTED
+from topicrawl.cli.loop import run
 from topicrawl.cli.progress import Show, Tally, chosen
 from topicrawl.collection import report
 from topicrawl.collection.directory import occupied
@@ -74,7 +75,7 @@ def command(**options: Any) -> None:
     names = {item.name for item in dataclasses.fields(Asked)}
     given = {name: value for name, value in options.items() if name not in names and value not in (None, ())}
     asked = Asked(**{name: options[name] for name in names - {"given"}}, given=given)
-    sys.exit(asyncio.run(_crawled(asked)))
+    sys.exit(run(_crawled(asked)))
 
 
 @dataclass(frozen=True)

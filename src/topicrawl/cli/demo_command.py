@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import time
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from topicrawl.cli.loop import run
 from topicrawl.errors import CollectionError, TopicError
 from topicrawl.lab.figures import harvest_svg, harvest_text
 from topicrawl.lab.sample import SampleWeb
@@ -40,7 +40,7 @@ def command(name: str, pages: int, out: Path) -> None:
     with served(web) as local:
         asked = Asked(local, name, pages, out)
         for strategy in STRATEGIES:
-            curves[strategy] = asyncio.run(asked.crawled(strategy))
+            curves[strategy] = run(asked.crawled(strategy))
     _shown(curves, asked)
 
 

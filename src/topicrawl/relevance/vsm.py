@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import repeat
 from math import fsum, hypot
 from operator import mul
 
 from topicrawl.records import Page
-from topicrawl.text.lexicon import Lexicon
 from topicrawl.text.tokens import words as tokenise
 from topicrawl.text.vectors import norm
 from topicrawl.topic import Topic
@@ -21,17 +21,6 @@ from topicrawl.topic import Topic
 # Stands between texts that are cut into words together; no word of any language.
 _FENCE = "qxzjvkwq"
 _BETWEEN = f" {_FENCE} "
-
-
-class _Idf(dict[str, float]):
-    """Term → idf, as a dictionary that knows an answer for every term: loops over it stay in C."""
-
-    def __init__(self, lexicon: Lexicon) -> None:
-        table, self._rarest = lexicon.rarity
-        super().__init__(table)
-
-    def __missing__(self, term: str) -> float:
-        return self._rarest
 
 
 class Vsm:
@@ -61,7 +50,6 @@ class Vsm:
         self.query = {term: weight / heaviest * self.lexicon.idf(term) for term, weight in terms.items()}
         self._terms = frozenset(self.query)
         self._norm = norm(self.query)
-        self._idf = _Idf(self.lexicon)
         self._page: Page | None = None
         self._page_score = 0.0
 
@@ -87,7 +75,7 @@ class Vsm:
         tokens = tokenise(_BETWEEN.join(texts))
         if self._own or tokens.count(_FENCE) != len(texts) - 1:
             return [self.phrase(text) for text in texts]  # stop words matter, or a text holds the fence itself
-        terms = list(map(self.lexicon.fast_term_of, tokens))
+        terms = self.lexicon.aligned(tokens)
         scores = [0.0] * len(texts)
         if self._terms.isdisjoint(terms):
             return scores
@@ -105,6 +93,7 @@ class Vsm:
         counts = Counter(terms)
         if self._terms.isdisjoint(counts):
             return 0.0
-        length = hypot(*map(mul, counts.values(), map(self._idf.__getitem__, counts)))
-        product = fsum([weight * self._idf[term] * counts[term] for term, weight in self.query.items()])
+        idf, rarest = self.lexicon.rarity
+        length = hypot(*map(mul, counts.values(), map(idf.get, counts, repeat(rarest))))
+        product = fsum([weight * idf.get(term, rarest) * counts[term] for term, weight in self.query.items()])
         return min(1.0, product / (length * self._norm)) if length else 0.0

@@ -72,9 +72,7 @@ class Lexicon:
         # An older PyStemmer knows fewer languages; ours has a cache of its own, faster than its.
         known = algorithm in Stemmer.algorithms()
         self._stemmer = Stemmer.Stemmer(algorithm, 0) if known else None
-        self._terms = _Terms(self)
-        #: `term_of` for loops that cannot afford a call in Python.
-        self.fast_term_of = self._terms.__getitem__
+        self._terms: dict[str, str] = {}  # word → its term, or "" when it is none
 
     @cached_property
     def stop(self) -> frozenset[str]:
@@ -93,21 +91,36 @@ class Lexicon:
         stem: str = self._stemmer.stemWord(word)
         return stem
 
-    def term_of(self, word: str) -> str:
-        """The term that a word stands for, "" for a stop word or a single letter.
-
-        >>> lexicon("en").term_of("owls"), lexicon("en").term_of("the")
-        ('owl', '')
-        """
-        return self._terms[word]
-
     def terms(self, words: Iterable[str], keep: frozenset[str] = frozenset()) -> list[str]:
         """Stems of words in their order, without stop words and single letters; words in `keep` stay."""
         if keep:
-            return [
-                term for word in words if (term := self.stem(word) if word in keep else self._terms[word])
-            ]
-        return list(filter(None, map(self._terms.__getitem__, words)))
+            known = list(words)
+            pairs = zip(known, self.aligned(known), strict=True)
+            return [found for word, term in pairs if (found := self.stem(word) if word in keep else term)]
+        return list(filter(None, self.aligned(words)))
+
+    def aligned(self, words: Iterable[str]) -> list[str]:
+        """One term for each word, "" for stop words and single letters.
+
+        >>> lexicon("en").aligned(["the", "owls"])
+        ['', 'owl']
+        """
+        words = words if isinstance(words, list | tuple) else list(words)
+        # Asking a plain dictionary for all words, and again after learning the new ones, stays in C.
+        found = list(map(self._terms.get, words))
+        if None in found:
+            for word, term in zip(words, found, strict=True):
+                if term is None:
+                    self._learn(word)
+            found = list(map(self._terms.get, words))
+            if len(self._terms) > _CACHED:
+                self._terms.clear()
+        return found  # type: ignore[return-value]  # every word is known by now
+
+    def _learn(self, word: str) -> None:
+        # A single character is a letter or a marker, unless its script writes words with one.
+        empty = word in self.stop or (len(word) == 1 and (word < "\u0e00" or not word.isalnum()))
+        self._terms[word] = "" if empty else self.stem(word)
 
     def idf(self, term: str) -> float:
         """How rare a stem is: 0 for one in every document; an unknown one counts as the rarest known.
@@ -135,21 +148,6 @@ class Lexicon:
             rarest = int(hundredths) / 100
             weights.update(dict.fromkeys(stems, rarest))
         return weights, rarest
-
-
-class _Terms(dict[str, str]):
-    """Word → its term, or "" when it is none: a cache that forgets everything when it is full."""
-
-    def __init__(self, lexicon: Lexicon) -> None:
-        self._lexicon = lexicon
-
-    def __missing__(self, word: str) -> str:
-        if len(self) >= _CACHED:
-            self.clear()
-        # A single character is a letter or a marker, unless its script writes words with one.
-        empty = word in self._lexicon.stop or (len(word) == 1 and (word < "\u0e00" or not word.isalnum()))
-        term = self[word] = "" if empty else self._lexicon.stem(word)
-        return term
 
 
 @cache
