@@ -24,7 +24,7 @@ Pieces: TypeAlias = list[str]
 Surroundings: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 
 # The rest of a torn word; scripts without spaces have no words to tear.
-_REST = re.compile(r"[^\W\u0e00-\uffff]+")
+_REST = re.compile(r"[^\W\u0e00-\u109f\u1100-\u11ff\u1780-\u17d3\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]+")
 
 
 def flat(blocks: Iterable[str]) -> str:
@@ -89,16 +89,20 @@ def mended(pieces: Pieces) -> Pieces:
 
     >>> mended(["Rare ", "bird", "s and un", "kind", " ones"])
     ['Rare ', 'birds', ' and unkind', '', ' ones']
+    >>> mended(["", "H", "₂", "O", "."])
+    ['', 'H₂O', '', '', '.']
     """
     whole = pieces
+    last = 0  # the piece before that is not empty
     for i in range(1, len(pieces)):
-        if pieces[i][:1].isalnum() and pieces[i - 1][-1:].isalnum():
+        piece = pieces[i]
+        if piece[:1].isalnum() and whole[last][-1:].isalnum() and (rest := _REST.match(piece)):
             # Changed in a copy: the links' own texts stay as they are.
             whole = pieces.copy() if whole is pieces else whole
-            rest = _REST.match(whole[i])
-            if rest and whole[i - 1]:
-                whole[i - 1] += rest[0]
-                whole[i] = whole[i][rest.end() :]
+            whole[last] += rest[0]
+            piece = whole[i] = piece[rest.end() :]
+        if piece:
+            last = i
     return whole
 
 
