@@ -22,7 +22,7 @@ from topicrawl.parse import flow, read
 from topicrawl.parse.charset import decoded
 from topicrawl.parse.hidden import hush
 from topicrawl.parse.html import _SILENT
-from topicrawl.parse.language import language_of
+from topicrawl.parse.language import language_of, quiet_words
 from topicrawl.parse.links import Context, Leads, mark, sealed, tag_paths
 from topicrawl.parse.sentence import sentences_at
 from topicrawl.parse.survey import INLINE, survey
@@ -107,8 +107,7 @@ def laps(response: Response) -> Iterator[str]:
     yield "digest"
     tuple(words(text))
     yield "words (without context)"
-    stop = lexicon(language or "en").stop
-    _, windows = flow.words_and_windows(pieces, stop)
+    _, windows = flow.words_and_windows(pieces, quiet_words(language))
     yield "* words and windows"
     sentences = sentences_at(text, flow.offsets(pieces), language=language)
     yield "* sentences"

@@ -34,10 +34,9 @@ def flat(blocks: Iterable[str]) -> str:
     'A b\nc d'
     """
     # No text holds a zero: the parser takes them out.
-    text = "\0".join(blocks).replace("\n", " ").replace("\t", " ").replace("\r", " ").replace("\f", " ")
-    if "\xa0" in text:
-        # Empty cells of old tables hold one of these; they are no lines.
-        text = "\0".join(filter(None, map(str.strip, text.replace("\xa0", " ").split("\0"))))
+    text = "\0".join(filter(None, map(str.strip, blocks)))
+    for blank in "\n\t\r\f\xa0":
+        text = text.replace(blank, " ")
     # One search for two blanks: an expression would stop at each single one.
     parts = text.split("  ")
     if len(parts) > 1:

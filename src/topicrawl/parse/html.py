@@ -14,14 +14,13 @@ from turbohtml import Document, Element, Node
 from turbohtml.clean import strip_comments_node
 
 from ..records import Link, Page, Response
-from ..text.lexicon import lexicon
 from ..text.tokens import words
 from ..urls import Joiner
 from . import flow
 from .charset import decoded
 from .directives import directives
 from .hidden import hush, purge
-from .language import UNSPACED, language_of
+from .language import UNSPACED, language_of, quiet_words
 from .links import Context, Leads, mark, sealed, tag_paths
 from .sentence import sentences_at
 from .styles import styled_sentences
@@ -149,7 +148,7 @@ def _without_frames(tree: Document) -> Document:
 
 def _surroundings(reading: Reading, headings: tuple[str, ...], language: str) -> tuple[tuple[str, ...], Context]:
     pieces, none = reading.pieces, reading.found.placeless
-    found, windows = flow.words_and_windows(pieces, lexicon(language or "en").stop)
+    found, windows = flow.words_and_windows(pieces, quiet_words(language))
     sentences = sentences_at("".join(pieces), flow.offsets(pieces), language=language)
     above = [headings[number - 1] if number else "" for number in reading.found.headings]
     return found, Context([_NOWHERE] * none + windows, [""] * none + sentences, above, reading.paths)

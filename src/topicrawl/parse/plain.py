@@ -8,14 +8,13 @@ from dataclasses import replace
 import xxhash
 
 from ..records import Link, Page, Response, Sentence
-from ..text.lexicon import lexicon
 from ..text.sentences import sentences
 from ..text.tokens import words
 from ..urls import canonical
 from . import flow
 from .charset import decoded
 from .directives import directives
-from .language import UNSPACED, language_of
+from .language import UNSPACED, language_of, quiet_words
 from .links import LONGEST_ANCHOR, MOST_LINKS
 from .sentence import sentences_at
 
@@ -58,7 +57,7 @@ def read_plain(response: Response, link: Link, *, styles: bool = False, context:
 
 def _in_context(pieces: flow.Pieces, links: list[Link], language: str) -> tuple[tuple[str, ...], list[Link]]:
     """The words of the text, and the links with what stands around them."""
-    found, windows = flow.words_and_windows(pieces, lexicon(language or "en").stop)
+    found, windows = flow.words_and_windows(pieces, quiet_words(language))
     around = sentences_at("".join(pieces), flow.offsets(pieces), language=language)
     return found, [
         replace(link, before=before, after=after, sentence=sentence)
