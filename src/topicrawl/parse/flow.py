@@ -80,7 +80,7 @@ def anchors(pieces: Pieces) -> list[str]:
     >>> anchors(["See ", " the\nowl", " and ", "", ""])
     ['the owl', '']
     """
-    return [" ".join(piece.split()) for piece in pieces[1::2]]
+    return [" ".join(piece.split()) if "\n" in piece else piece.strip() for piece in pieces[1::2]]
 
 
 def mended(pieces: Pieces) -> Pieces:

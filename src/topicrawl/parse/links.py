@@ -37,15 +37,15 @@ class Leads:
 
     def add(self, elements: Iterable[tuple[Element, int]], joiner: Joiner, page: str) -> None:
         """Those of the elements that lead to other pages of the web."""
+        append = self.append
         for element, heading in elements:
             tag = element.tag
             url = joiner(element.attr("src" if tag == "iframe" or tag == "frame" else "href"))
-            if url is None or url == page:
-                continue
-            rel = element.attr("rel") if tag == "a" or tag == "area" else tag
-            self.append(element, url, " ".join(rel.lower().split()) if rel else "", heading)
-            if len(self.urls) >= MOST_LINKS:
-                break
+            if url is not None and url != page:
+                rel = element.attr("rel") if tag == "a" or tag == "area" else tag
+                append(element, url, " ".join(rel.lower().split()) if rel else "", heading)
+                if len(self.urls) >= MOST_LINKS:
+                    break
 
     def append(self, element: Element, url: str, rel: str, heading: int) -> None:
         self.elements.append(element)

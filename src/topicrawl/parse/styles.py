@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import groupby, islice
+from itertools import accumulate, groupby, islice
 
 from turbohtml import Document, Element, Node, Text
 
@@ -104,25 +104,30 @@ def _blocks(tree: Document) -> Iterator[list[Run]]:
 
 def _sentences(runs: list[Run]) -> Iterator[tuple[str, Style]]:
     """The sentences of runs that belong together, each with the style of most of its letters."""
-    pieces: list[str] = []
-    for data, _ in runs:
-        piece = FORGED.sub("", data) if not data.isascii() else data
-        pieces.append(piece)
-    text = "".join(pieces)
+    pieces = [data if data.isascii() else FORGED.sub("", data) for data, _ in runs]
     styles = [look.style for _, look in runs]
+    text = "".join(pieces)
+    found = sentences(text)
+    if all(style is styles[0] for style in styles):
+        yield from ((" ".join(sentence.split()), styles[0]) for sentence in found)
+        return
+    ends = list(accumulate(map(len, pieces)))
     position = run = 0
-    end = len(pieces[0])
-    for sentence in sentences(text):
+    for sentence in found:
         start = text.index(sentence, position)
         position = start + len(sentence)
-        shares: dict[Style, int] = {}
+        shares: list[tuple[int, int]] = []
         while True:
-            begin = end - len(pieces[run])
-            covered = min(end, position) - max(begin, start)
-            if covered > 0:
-                shares[styles[run]] = shares.get(styles[run], 0) + covered
-            if end >= position or run == len(pieces) - 1:
+            shares.append((min(ends[run], position) - max(ends[run] - len(pieces[run]), start), run))
+            if ends[run] >= position:
                 break
             run += 1
-            end += len(pieces[run])
-        yield " ".join(sentence.split()), max(shares, key=lambda style: shares[style], default=styles[run])
+        yield " ".join(sentence.split()), _commonest(styles, shares)
+
+
+def _commonest(styles: list[Style], shares: list[tuple[int, int]]) -> Style:
+    """The style with the most letters, given the letters and the number of each run; the first in doubt."""
+    letters: dict[Style, int] = {}
+    for share, run in shares:
+        letters[styles[run]] = letters.get(styles[run], 0) + share
+    return max(letters, key=lambda style: letters[style])
