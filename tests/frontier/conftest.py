@@ -310,8 +310,8 @@ class InFile:
         return self.folder / f"frontier-{self.crashes}.db"
 
     def open(self, rules: Rules, clock: Clock) -> Frontier:
-        # A small cache, so that both ways are taken.
-        return Sqlite(self.path, rules, clock, cached=40)
+        # Small caches, so that all ways are taken.
+        return Sqlite(self.path, rules, clock, cached=40, idle=2)
 
     async def crash(self, frontier: Frontier) -> None:
         old = self.path

@@ -35,6 +35,8 @@ class Trial:
         self.subject: Frontier = kind.open(rules, clock)
         self.oracle = oracle(rules, clock)
         self.leases: list[tuple[Lease, Lease]] = []  # of the subject and of the oracle; also stale ones
+        # Politeness is judged by the time that really passed, whatever the clock shows.
+        self.elapsed, self.starts, self.delays = 0.0, dict[str, float](), dict[str, float]()
         self.hosts = [f"h{n}.org" for n in range(7)]
         self.urls = [f"http://{self.random.choice(self.hosts)}/{n}" for n in range(110)]
 
@@ -100,6 +102,10 @@ class Trial:
         mine, theirs = await self.subject.lease(count), self.oracle.lease(count)
         assert [replace(lease, token=0) for lease in mine] == [replace(lease, token=0) for lease in theirs]
         self.leases += zip(mine, theirs, strict=True)
+        for lease in mine:
+            waited = self.elapsed - self.starts.get(lease.host, -inf)
+            assert waited >= max(self.rules.delay, self.delays.get(lease.host, 0.0)), "too early"
+            self.starts[lease.host] = self.elapsed
 
     async def complete(self) -> None:
         if pair := self.pair():
@@ -134,6 +140,7 @@ class Trial:
 
     async def set_delay(self) -> None:
         host, delay = self.random.choice(self.hosts), self.random.choice([0.0, 0.5, 3.0])
+        self.delays[host] = delay
         await self.subject.set_delay(host, delay)
         self.oracle.set_delay(host, delay)
 
@@ -144,7 +151,9 @@ class Trial:
         self.oracle.block(host, until)
 
     async def pass_time(self) -> None:
-        self.clock.time += self.random.choice([0.0, 0.125, 0.25, 0.5, 1.0, 1.0, 2.0, 5.0, 40.0])
+        seconds = self.random.choice([0.0, 0.125, 0.25, 0.5, 1.0, 1.0, 2.0, 5.0, 40.0])
+        self.elapsed += seconds
+        self.clock.time += seconds
         if self.random.random() < 0.02:
             self.clock.time -= self.random.choice([0.5, 10.0, 5000.0])
 
@@ -174,3 +183,56 @@ def test_every_operation_does_what_the_oracle_does(kind: Any, oracle: Any, clock
     trial = Trial(kind, oracle, clock, TABLE[name], seed)
     asyncio.run(trial.run(OPERATIONS))
     assert trial.oracle.tokens > OPERATIONS / 30
+
+
+@pytest.mark.parametrize("score", [inf, -inf, float("nan")])
+def test_scores_without_an_order_are_refused_and_change_nothing(kind: Any, clock: Any, score: float) -> None:
+    async def run() -> None:
+        frontier = kind.open(Rules(), clock)
+        good, bad = Offer(Link("http://a.org/1"), Place(0.5)), Offer(Link("http://a.org/2"), Place(score))
+        await frontier.add([good])
+        (lease,) = await frontier.lease(1)
+        for call in (
+            frontier.add([Offer(Link("http://a.org/3"), Place(0.1)), bad]),
+            frontier.complete(lease, "fetched", [bad]),
+            frontier.reopen([bad]),
+            frontier.rescore({"http://a.org/1": 0.3, "http://a.org/2": score}),
+        ):
+            with pytest.raises(ValueError, match="finite"):
+                await call
+        assert await frontier.find("http://a.org/3") is None
+        assert (await frontier.counts()).leased == 1
+        await frontier.close()
+
+    asyncio.run(run())
+
+
+def test_equal_scores_leave_in_the_order_they_were_found(kind: Any, clock: Any) -> None:
+    async def run() -> list[str]:
+        frontier = kind.open(Rules(delay=0.0, parallel=0), clock)
+        urls = [f"http://h{n % 3}.org/{n}" for n in (5, 3, 8, 1, 9, 2)]
+        await frontier.add([Offer(Link(url), Place(0.2)) for url in urls])
+        # Rising to the same score again does not change the order.
+        await frontier.add([Offer(Link(url), Place(0.7)) for url in reversed(urls)])
+        leased = [lease.link.url for lease in await frontier.lease(10)]
+        await frontier.close()
+        assert leased == urls
+        return leased
+
+    asyncio.run(run())
+
+
+def test_a_frontier_with_nothing_to_ask_says_so(kind: Any, clock: Any) -> None:
+    async def run() -> None:
+        frontier = kind.open(Rules(lease_seconds=60.0), clock)
+        assert await frontier.next_ready() is None
+        await frontier.add([Offer(Link("http://a.org/"), Place(0.5))])
+        (lease,) = await frontier.lease(1)
+        assert await frontier.next_ready() == 60.0  # when the lease would go back
+        await frontier.block("a.org", inf)
+        assert await frontier.next_ready() is None
+        assert await frontier.complete(lease, "fetched")
+        assert not await frontier.complete(lease, "fetched")
+        await frontier.close()
+
+    asyncio.run(run())

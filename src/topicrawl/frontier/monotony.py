@@ -14,16 +14,19 @@ import re
 from array import array
 from base64 import b85decode, b85encode
 from collections.abc import Sequence
+from itertools import islice
 from typing import TypedDict
 from zlib import crc32
 
 from topicrawl.urls import host
 
 _SLOTS = 4096  # of a pattern's memory; a word's slot is its checksum
-_FULL = 0.7  # share of taken slots beyond which most new words would look old
+_FULL = 0.6  # share of taken slots beyond which too many new words would look old
+_GENERATION = 30  # pages; what neither this generation nor the one before has seen is new again
 _WORDS = 160  # looked at in each quarter of a page, so that a long menu cannot stand for all of it
+_SAVED = 500  # patterns whose words survive a restart, some 2 kB each
 _VOCABULARY = 50_000  # words whose slot is remembered
-_SMALL = 40  # a page that differs from the one before in fewer words is judged as if it were so many
+_SMALL = 20  # a page that differs from the one before in fewer words is judged as if it were so many
 _VARIABLE = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"  # uuid
     r"|(?=[A-Za-z]*[0-9])[0-9A-Za-z]{16,}"  # drawn by lot
@@ -60,13 +63,18 @@ class _Slots(dict[str, int]):
 
 
 class _Words:
-    """The words seen under one pattern."""
+    """The words lately seen under one pattern.
 
-    __slots__ = ("before", "dull", "seen", "taken")
+    Lately, because a series of short notes uses up the common words in the long run, and is no trap for that.
+    """
+
+    __slots__ = ("before", "dull", "generation", "pages", "seen", "taken")
 
     def __init__(self) -> None:
-        self.seen = bytearray(_SLOTS)
-        self.taken = 0
+        self.seen = bytearray(_SLOTS)  # the generation in which a slot was last seen
+        self.taken = 0  # slots seen in this generation or the one before
+        self.generation = 2
+        self.pages = 0  # of this generation
         self.before = array("H")  # the slots of the page before
         self.dull = 0  # pages in a row that brought nothing new
 
@@ -75,25 +83,38 @@ class _Words:
 
         What all pages share (menus, footers) must not hide that an article of twenty words is new.
         """
-        if self.taken > _FULL * _SLOTS:
-            self.seen, self.taken = bytearray(_SLOTS), 0
-        seen = self.seen
-        new = [slot for slot in slots if not seen[slot]]
+        if self.pages >= _GENERATION or self.taken > _FULL * _SLOTS:
+            self._begin_generation()
+        seen, generation = self.seen, self.generation
+        new = sum([seen[slot] < generation - 1 for slot in slots])
         different = len(slots.difference(self.before))
         # Some new words fall into taken slots; as many are added again.
-        share = len(new) / (1 - self.taken / _SLOTS) / max(different, _SMALL)
-        for slot in new:
-            seen[slot] = 1
-        self.taken += len(new)
+        share = new / (1 - self.taken / _SLOTS) / max(different, _SMALL)
+        for slot in slots:
+            seen[slot] = generation
+        self.taken += new
+        self.pages += 1
         self.before = array("H", slots)
         return share
+
+    def flags(self) -> bytearray:
+        """1 for each slot that counts as seen."""
+        return bytearray([seen >= self.generation - 1 for seen in self.seen])
+
+    def _begin_generation(self) -> None:
+        self.taken = self.seen.count(self.generation)
+        self.pages = 0
+        self.generation += 1
+        if self.generation > 255:
+            self.seen = bytearray([seen == 255 for seen in self.seen])
+            self.generation = 2
 
 
 class MonotonyState(TypedDict):
     """What survives a restart."""
 
     exhausted: list[str]
-    doubtful: list[tuple[str, int, str, list[int]]]
+    recent: list[tuple[str, int, str, list[int]]]
 
 
 class Monotony:
@@ -153,19 +174,18 @@ class Monotony:
         return self._runs.get(source, 0) >= self._furthest and self.exhausted(url)
 
     def state(self) -> MonotonyState:
-        """Exhausted patterns, and those under suspicion; the others are learned again within a few pages."""
-        doubtful = [
-            (key, words.dull, b85encode(_packed(words.seen)).decode(), sorted(words.before))
-            for key, words in self._words.items()
-            if words.dull
+        """Exhausted patterns, and those seen lately; the others are learned again within a few pages."""
+        recent = [
+            (key, words.dull, b85encode(_packed(words.flags())).decode(), sorted(words.before))
+            for key, words in islice(reversed(self._words.items()), _SAVED)
         ]
-        return {"exhausted": list(self._exhausted), "doubtful": doubtful}
+        return {"exhausted": list(self._exhausted), "recent": recent[::-1]}
 
     def restore(self, state: MonotonyState) -> None:
         """Go on from a `state`."""
         for key in state["exhausted"]:
             self._close(key)
-        for key, dull, seen, before in state["doubtful"]:
+        for key, dull, seen, before in state["recent"]:
             words = self._words[key] = _Words()
             words.dull, words.before = dull, array("H", before)
             words.seen = _unpacked(b85decode(seen))

@@ -42,10 +42,13 @@ _START = """
 class Sqlite(SqliteLook):
     """Known links, best first, host by host, in one file.
 
-    `cached` links are remembered with their best score, so that offers of them need not ask the file.
+    `cached` links are remembered with their best score, so that offers of them need not ask the file. `idle` hosts,
+    those without waiting links, are in memory at most.
     """
 
-    def __init__(self, path: Path | str, rules: Rules, clock: Callable[[], float], *, cached: int = 100_000) -> None:
+    def __init__(
+        self, path: Path | str, rules: Rules, clock: Callable[[], float], *, cached: int = 100_000, idle: int = 10_000
+    ) -> None:
         super().__init__(File(Path(path)))
         self._rules = rules
         self._schedule = Schedule(rules)
@@ -55,7 +58,7 @@ class Sqlite(SqliteLook):
             now = self._clock.now()
             openings, crashed = _started(self._file, rules, self._clock)
             self._links = StoredLinks(self._file)
-            self._hosts = StoredHosts(self._file, rules, self._links.out, crashed=crashed)
+            self._hosts = StoredHosts(self._file, rules, self._links.out, crashed=crashed, idle=idle)
             self._schedule.file_all(self._hosts.load(now), now)
         except BaseException:
             self._file.close()
@@ -116,9 +119,6 @@ class Sqlite(SqliteLook):
                 self._absorb(promising, now)
         self._end(out)
         self._scores.set([(out.item.url, inf)])
-        if self._hosts.is_crowded:
-            with self._change(now):
-                self._hosts.forget_idle()
         return True
 
     async def give_back(self, lease: Lease, *, wait: float = 0.0, count: bool = True) -> bool:
@@ -219,7 +219,7 @@ class Sqlite(SqliteLook):
             now = self._begin()
             self._come_back(list(self._leases), now, count=False)
             with self._file.transaction():
-                self._hosts.save_all()
+                self._hosts.save_all(self._hosts)
                 self._file.execute("UPDATE crawl SET closed = 1, outer = ?", (self._clock.outer,))
         finally:
             self._file.close()
@@ -255,6 +255,11 @@ class Sqlite(SqliteLook):
             with self._file.transaction():
                 self._file.execute("UPDATE crawl SET offset = ?, outer = ?", (self._clock.offset, self._clock.outer))
             self._offset = self._clock.offset
+        if self._hosts.is_crowded:
+            idle = self._hosts.idle()
+            with self._file.transaction():
+                self._hosts.save_all(idle)
+            self._hosts.forget(idle)
         if overdue := self._leases.overdue(now):
             self._come_back(overdue, now, count=True)
         return now

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from math import inf
 from typing import TypeAlias
@@ -17,17 +17,20 @@ Saved: TypeAlias = tuple[float, float, float, float, float, int, int, Top | None
 _COLUMNS = "number, name, delay, last, hold, wait, blocked, pages"
 _NAMED = f"SELECT {_COLUMNS} FROM hosts WHERE name = ?"
 _NUMBERED = f"SELECT {_COLUMNS} FROM hosts WHERE number = ?"
-_OCCUPIED = f"SELECT {_COLUMNS} FROM hosts WHERE number IN (SELECT host FROM links WHERE state = 0)"
+_TOP = "FROM links INDEXED BY open_links WHERE state = 0 AND host = number ORDER BY score DESC, seq LIMIT 1"
+_OCCUPIED = f"""
+    SELECT {_COLUMNS}, (SELECT score {_TOP}), (SELECT seq {_TOP}) FROM hosts
+    WHERE EXISTS (SELECT 1 FROM links INDEXED BY open_links WHERE state = 0 AND host = number)
+"""
 _BEST = "SELECT score, seq FROM links INDEXED BY open_links WHERE state = 0 AND host = ? ORDER BY score DESC, seq"
 _INSERT = "INSERT INTO hosts (number, name) VALUES (?, ?)"
 _SAVE = "UPDATE hosts SET delay = ?, last = ?, hold = ?, wait = ?, blocked = ?, pages = ? WHERE number = ?"
-_IDLE = 10_000  # hosts that may be in memory without need
 
 
 class StoredHosts:
     """Hosts by name and by number. Changes inside a transaction can be taken back."""
 
-    def __init__(self, file: File, rules: Rules, out: AbstractSet[int], *, crashed: float) -> None:
+    def __init__(self, file: File, rules: Rules, out: AbstractSet[int], *, crashed: float, idle: int) -> None:
         self._file = file
         self._rules = rules
         self._out = out  # rows on lease
@@ -35,7 +38,7 @@ class StoredHosts:
         self._named: dict[str, Host] = {}
         self._numbered: dict[int, Host] = {}
         self._touched: dict[int, tuple[Host, Saved | None]] = {}
-        self._limit = _IDLE
+        self._limit = self._idle = idle
         (self.total,) = file.execute("SELECT coalesce(max(number) + 1, 0) FROM hosts").fetchone()
 
     def __iter__(self) -> Iterator[Host]:
@@ -43,8 +46,8 @@ class StoredHosts:
 
     def load(self, now: float) -> list[Host]:
         """Read the hosts that have links waiting."""
-        for row in self._file.execute(_OCCUPIED).fetchall():
-            self._loaded(row, now)
+        for *row, score, seq in self._file.execute(_OCCUPIED).fetchall():
+            self._restored(row, now).top = (-score, seq)
         return list(self._named.values())
 
     def known(self, name: str) -> Host | None:
@@ -81,9 +84,9 @@ class StoredHosts:
         """Write down what must survive."""
         self._file.execute(_SAVE, self._values(host))
 
-    def save_all(self) -> None:
-        """Write down what must survive of every host in memory."""
-        self._file.executemany(_SAVE, [self._values(host) for host in self._named.values()])
+    def save_all(self, hosts: Iterable[Host]) -> None:
+        """Write down what must survive of many hosts."""
+        self._file.executemany(_SAVE, [self._values(host) for host in hosts])
 
     def take_back(self) -> None:
         """The transaction failed: hosts are what they were before."""
@@ -115,22 +118,30 @@ class StoredHosts:
         """Are there many hosts in memory that need not be?"""
         return len(self._named) > self._limit
 
-    def forget_idle(self) -> None:
-        """Write down hosts that have nothing to do, and forget them; inside a transaction of its own."""
-        idle = [host for host in self._named.values() if host.top is None and not host.leased]
-        self._file.executemany(_SAVE, [self._values(host) for host in idle])
-        for host in idle:
+    def idle(self) -> list[Host]:
+        """The hosts in memory that have nothing to do."""
+        return [host for host in self._named.values() if host.top is None and not host.leased]
+
+    def forget(self, hosts: Iterable[Host]) -> None:
+        """Keep these hosts on disk only; they have been saved."""
+        for host in hosts:
             del self._named[host.name], self._numbered[host.number]
-        self._limit = 2 * len(self._named) + _IDLE
+        self._limit = 2 * len(self._named) + self._idle
 
     def _new(self, name: str) -> Host:
         host = Host(name, self.total, self._rules.delay)
         self._file.execute(_INSERT, (host.number, name))
         self.total += 1
         self._touched[host.number] = (host, None)
-        return self._remember(host)
+        self._named[name] = self._numbered[host.number] = host
+        return host
 
     def _loaded(self, row: Row, now: float) -> Host:
+        host = self._restored(row, now)
+        host.top = self.best_of(host)
+        return host
+
+    def _restored(self, row: Row, now: float) -> Host:
         """A host from its row; whatever the clock did, it waits no longer than it was told."""
         number, name, delay, last, hold, wait, blocked, pages = row
         host = Host(name, number, max(self._rules.delay, delay or 0.0), pages=pages)
@@ -138,10 +149,6 @@ class StoredHosts:
         host.wait = wait or 0.0
         host.hold = min(-inf if hold is None else hold, now + host.wait)
         host.blocked = -inf if blocked is None else blocked
-        host.top = self.best_of(host)
-        return self._remember(host)
-
-    def _remember(self, host: Host) -> Host:
         self._named[host.name] = self._numbered[host.number] = host
         return host
 
