@@ -14,7 +14,7 @@ import re
 from array import array
 from base64 import b85decode, b85encode
 from collections.abc import Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import TypedDict
 from zlib import crc32
 
@@ -86,7 +86,8 @@ class _Words:
         if self.pages >= _GENERATION or self.taken > _FULL * _SLOTS:
             self._begin_generation()
         seen, generation = self.seen, self.generation
-        new = sum([seen[slot] < generation - 1 for slot in slots])
+        last = bytes([seen[slot] for slot in slots])
+        new = len(last) - last.count(generation) - last.count(generation - 1)
         different = len(slots.difference(self.before))
         # Some new words fall into taken slots; as many are added again.
         share = new / (1 - self.taken / _SLOTS) / max(different, _SMALL)
@@ -94,7 +95,7 @@ class _Words:
             seen[slot] = generation
         self.taken += new
         self.pages += 1
-        self.before = array("H", slots)
+        self.before = array("H", list(slots))
         return share
 
     def flags(self) -> bytearray:
@@ -208,7 +209,7 @@ def _sample(words: Sequence[str]) -> Sequence[str]:
         return words
     first = (quarter - _WORDS) // 2
     starts = range(first, first + 4 * quarter, quarter)
-    return [word for start in starts for word in words[start : start + _WORDS]]
+    return list(chain.from_iterable([words[start : start + _WORDS] for start in starts]))
 
 
 def _packed(flags: bytearray) -> bytes:

@@ -110,7 +110,7 @@ class Sqlite(SqliteLook):
             host.postpone(now, wait)
             if self._rules.host_pages or wait > self._rules.delay:
                 # A shorter wait need not be written down: after a crash every host waits for its delay.
-                self._hosts.save(host)
+                self._hosts.save([host])
             self._links.finish(out.item, str(reason))
             if self._schedule.is_spent(host):
                 self._links.drop_host(host.number)
@@ -189,7 +189,7 @@ class Sqlite(SqliteLook):
         with self._change(now):
             found = self._hosts.touch(self._hosts.named(host, now))
             found.delay = max(self._rules.delay, delay)
-            self._hosts.save(found)
+            self._hosts.save([found])
 
     async def block(self, host: str, until: float) -> None:
         """Ask nothing of the host before `until`."""
@@ -197,7 +197,7 @@ class Sqlite(SqliteLook):
         with self._change(now):
             found = self._hosts.touch(self._hosts.named(host, now))
             found.blocked = self._clock.inside(until)
-            self._hosts.save(found)
+            self._hosts.save([found])
 
     async def next_ready(self) -> float | None:
         """Seconds until some host may be asked."""
@@ -219,7 +219,7 @@ class Sqlite(SqliteLook):
             now = self._begin()
             self._come_back(list(self._leases), now, count=False)
             with self._file.transaction():
-                self._hosts.save_all(self._hosts)
+                self._hosts.save(self._hosts)
                 self._file.execute("UPDATE crawl SET closed = 1, outer = ?", (self._clock.outer,))
         finally:
             self._file.close()
@@ -258,7 +258,7 @@ class Sqlite(SqliteLook):
         if self._hosts.is_crowded:
             idle = self._hosts.idle()
             with self._file.transaction():
-                self._hosts.save_all(idle)
+                self._hosts.save(idle)
             self._hosts.forget(idle)
         if overdue := self._leases.overdue(now):
             self._come_back(overdue, now, count=True)
@@ -285,7 +285,7 @@ class Sqlite(SqliteLook):
                 if change and row not in new:
                     changes[row] = max(change, changes.get(row, change))
                 if change and reopen:
-                    hosts.save(host)
+                    hosts.save([host])
             self._scores.remember(offer.link.url, known)
             if known is not None and known.state == WAITING and not _rises(hosts.touch(host), known):
                 lowered[host.number] = host
@@ -334,7 +334,7 @@ class Sqlite(SqliteLook):
                 host.top = self._hosts.best_of(host)
                 if wait > 0:
                     host.postpone(now, wait)
-                    self._hosts.save(host)
+                    self._hosts.save([host])
         for out, known in zip(outs, returned, strict=True):
             self._end(out)
             self._scores.remember(known.url, known)

@@ -80,12 +80,8 @@ class StoredHosts:
             self._touched[host.number] = (host, _saved(host))
         return host
 
-    def save(self, host: Host) -> None:
-        """Write down what must survive."""
-        self._file.execute(_SAVE, self._values(host))
-
-    def save_all(self, hosts: Iterable[Host]) -> None:
-        """Write down what must survive of many hosts."""
+    def save(self, hosts: Iterable[Host]) -> None:
+        """Write down what must survive of these hosts."""
         self._file.executemany(_SAVE, [self._values(host) for host in hosts])
 
     def take_back(self) -> None:
