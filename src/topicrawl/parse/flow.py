@@ -18,6 +18,7 @@ START, END = "\ue000", "\ue001"
 FORGED = re.compile("[\ue000-\ue00f]")
 #: How many words on each side of a link are its surroundings.
 WINDOW = 20
+LONGEST_WORD = 100
 
 #: Text, link, text, link, ..., text.
 Pieces: TypeAlias = list[str]
@@ -120,7 +121,10 @@ def words_and_windows(pieces: Pieces, stop: Collection[str]) -> tuple[tuple[str,
             found += here
             kept += [word for word in here if word not in stop]
         places.append(len(kept))
-    line = tuple(kept)
+    # A page repeats a word in the windows of all links near it, and may have made one of a million letters.
+    line = (
+        tuple(kept) if max(map(len, kept), default=0) <= LONGEST_WORD else tuple(word[:LONGEST_WORD] for word in kept)
+    )
     around = [
         (line[max(0, start - WINDOW) : start], line[end : end + WINDOW])
         for start, end in zip(places[0::2], places[1::2], strict=False)

@@ -70,16 +70,17 @@ def read_html(response: Response, link: Link, *, styles: bool = False, context: 
         purge(tree)
         reading = _reading(tree, url, context=context)
     seen, text = reading.seen, reading.text
-    headings = tuple(map(_folded, seen.headings))
+    headings = tuple(_folded(heading) for heading in seen.headings)
     language = language_of(text, (tree.root and tree.root.attr("lang")) or "")
     around = None
     if context:
         found, around = _surroundings(reading, headings, language)
+    # Where words are not parted by spaces, they are pairs of characters, and links must not part these either.
     if not context or language in UNSPACED:
         found = tuple(words(text))
     return Page(
         url=url,
-        title=_folded(seen.title)[:LONGEST_TITLE] if seen.title is not None else "",
+        title=_folded(seen.title) if seen.title is not None else "",
         headings=headings,
         text=text,
         words=found,
@@ -160,10 +161,10 @@ def _anchors(reading: Reading) -> list[str]:
     if reading.spoken:
         for position, element in enumerate(found.elements[: len(anchors)]):
             if element in reading.spoken:
-                anchors[position] = " ".join(reading.spoken[element].split())
+                anchors[position] = flow.FORGED.sub("", " ".join(reading.spoken[element].split()))
     return anchors
 
 
 def _folded(element: Element) -> str:
-    text = " ".join(" ".join(element.stripped_strings).split())
+    text = " ".join(" ".join(element.stripped_strings).split())[:LONGEST_TITLE]
     return text if text.isascii() else flow.FORGED.sub("", text)

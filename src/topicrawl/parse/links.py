@@ -9,11 +9,13 @@ from turbohtml import Element, Node, Text
 
 from ..records import Link
 from ..urls import Joiner
-from .flow import END, START, Surroundings
+from .flow import END, FORGED, START, Surroundings
 
 #: More links than this on one page are the work of a program; the first ones serve.
 MOST_LINKS = 2000
 LONGEST_ANCHOR = 500
+#: Of the name of an element or a class, or of `rel`.
+LONGEST_NAME = 100
 #: A tag path names this many elements, those nearest to the link.
 PATH_ELEMENTS = 6
 #: Elements around a link that are looked at; pages for readers are not half as deep.
@@ -43,7 +45,7 @@ class Leads:
             url = joiner(element.attr("src" if tag == "iframe" or tag == "frame" else "href"))
             if url is not None and url != page:
                 rel = element.attr("rel") if tag == "a" or tag == "area" else tag
-                append(element, url, " ".join(rel.lower().split()) if rel else "", heading)
+                append(element, url, " ".join(rel[:LONGEST_NAME].lower().split()) if rel else "", heading)
                 if len(self.urls) >= MOST_LINKS:
                     break
 
@@ -139,10 +141,10 @@ def _longer(path: str, tag: str, classes: str | None) -> str:
     """
     if tag == "html":
         return ""
-    first = classes.split(None, 1) if classes else None
+    first = classes[:LONGEST_NAME].split(None, 1) if classes else None
     if path.count("/") == PATH_ELEMENTS - 1:
         path = path.partition("/")[2]
-    name = f"{tag}.{first[0]}" if first else tag
+    name = f"{tag[:LONGEST_NAME]}.{first[0]}" if first else tag[:LONGEST_NAME]
     return f"{path}/{name}" if path else name
 
 
@@ -157,8 +159,8 @@ def sealed(found: Leads, anchors: Sequence[str], context: Context | None, source
     for position, (url, anchor, alt, rel, ((before, after), sentence, heading, path)) in enumerate(columns):
         if len(anchor) > LONGEST_ANCHOR:
             anchor = anchor[:LONGEST_ANCHOR].rstrip()
-        if len(alt) > LONGEST_ANCHOR:
-            alt = alt[:LONGEST_ANCHOR]
+        if not alt.isascii() or len(alt) > LONGEST_ANCHOR:
+            alt = FORGED.sub("", alt[:LONGEST_ANCHOR])
         draft = _Draft(url, source, anchor, alt, before, after, sentence, heading, path, position, rel, depth)
         draft.__class__ = Link
         links.append(draft)
