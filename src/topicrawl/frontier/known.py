@@ -13,6 +13,8 @@ from topicrawl.records import Link, Place, Refusal
 WAITING, LEASED, DONE, DROPPED = range(4)
 STATES: tuple[State, ...] = ("waiting", "leased", "done", "dropped")
 SET_ASIDE = "set_aside"
+#: How full a frontier is after a sweep: sweeping is dear, so it makes room for many.
+SWEPT = 0.9
 
 
 class Change(IntEnum):

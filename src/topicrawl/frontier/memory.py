@@ -9,13 +9,11 @@ from heapq import heapify, heappop, heappush, nlargest, nsmallest
 from topicrawl.frontier.clock import Steady
 from topicrawl.frontier.contract import Counts, Entry, Lease, Offer, Rules
 from topicrawl.frontier.hosts import Host, Schedule
-from topicrawl.frontier.known import DONE, DROPPED, LEASED, WAITING, Known, check_scores, follow
+from topicrawl.frontier.known import DONE, DROPPED, LEASED, SWEPT, WAITING, Known, check_scores, follow
 from topicrawl.frontier.leases import Leases, Out
 from topicrawl.records import Link, Place, Refusal
 from topicrawl.urls import host as host_of
 
-#: How full the frontier is after a sweep: sweeping is dear, so it makes room for many.
-SWEPT = 0.9
 _SLACK = 16  # stale entries of a queue that are not worth a sweep
 
 

@@ -16,9 +16,8 @@ from topicrawl.frontier.best_known import BestKnown
 from topicrawl.frontier.clock import Steady
 from topicrawl.frontier.contract import Counts, Lease, Offer, Rules
 from topicrawl.frontier.hosts import Host, Schedule
-from topicrawl.frontier.known import DROPPED, LEASED, SET_ASIDE, WAITING, Change, Known, check_scores, follow
+from topicrawl.frontier.known import DROPPED, LEASED, SET_ASIDE, SWEPT, WAITING, Change, Known, check_scores, follow
 from topicrawl.frontier.leases import Leases, Out
-from topicrawl.frontier.memory import SWEPT
 from topicrawl.frontier.sqlite_file import File
 from topicrawl.frontier.sqlite_hosts import StoredHosts
 from topicrawl.frontier.sqlite_links import StoredLinks

@@ -14,7 +14,10 @@ _LOOKUP = """
     SELECT k.key, l.seq, l.host, l.state, l.score, l.attempts, l.depth, l.reason
     FROM json_each(?) j JOIN known k ON k.key = j.value JOIN links l ON l.seq = k.seq
 """
-_INSERT = "INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT = """
+    INSERT INTO links (seq, host, state, score, attempts, first, depth, url, source, anchor, place)
+    VALUES (?, ?, 0, ?, 0, ?, ?, ?, ?, ?, ?)
+"""
 _KNOW = "INSERT INTO known VALUES (?, ?)"
 _SET_LINK = """
     UPDATE links SET state = ?, score = ?, attempts = ?, first = coalesce(first, score), depth = ?,
@@ -53,7 +56,7 @@ class StoredLinks:
         return found
 
     def insert(self, new: Mapping[int, Known]) -> None:
-        """Put new links in, by key."""
+        """Put new links in, by key; they wait."""
         self._file.executemany(_INSERT, [self._row(known) for known in new.values()])
         self._file.executemany(_KNOW, [(key, known.seq) for key, known in new.items()])
 
@@ -121,9 +124,8 @@ class StoredLinks:
     def _row(self, known: Known) -> tuple[float | str | None, ...]:
         score, first = known.place.score, known.first_score
         return (
-            known.seq, known.host, known.state, score, known.attempts, None if first == score else first,
-            known.depth, _encodable(known.url), self._source(known.source), _encodable(known.anchor),
-            stored(known.place), known.reason or None,
+            known.seq, known.host, score, None if first == score else first, known.depth, _encodable(known.url),
+            self._source(known.source), _encodable(known.anchor), stored(known.place),
         )  # fmt: skip
 
     def _source(self, url: str) -> int | str | None:
