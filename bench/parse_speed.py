@@ -21,7 +21,7 @@ from turbohtml.clean import strip_comments_node
 from topicrawl.parse import flow, read
 from topicrawl.parse.charset import decoded
 from topicrawl.parse.hidden import hush
-from topicrawl.parse.html import _SILENT
+from topicrawl.parse.html import SILENT
 from topicrawl.parse.language import language_of, quiet_words
 from topicrawl.parse.links import Context, Leads, mark, sealed, tag_paths
 from topicrawl.parse.sentence import sentences_at
@@ -78,7 +78,7 @@ def laps(response: Response) -> Iterator[str]:
     yield "decode"
     tree = turbohtml.parse(source, positions=False, allow_declarative_shadow_roots=False)
     yield "parse"
-    tree.remove(_SILENT)
+    tree.remove(SILENT)
     strip_comments_node(tree)
     hush(tree)
     yield "remove hidden"

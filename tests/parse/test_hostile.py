@@ -128,7 +128,8 @@ TAGS = st.sampled_from(NAMES.split())
 ATTRIBUTES = st.sampled_from(
     ["", " href=x", " href='http://f.org/?a=1#b'", " href=mailto:x", " hidden", " style='display:none'", " class='a b'",
      " src=y", " alt='z\ue000'", " rel=nofollow", " http-equiv=refresh content='1;url=z'",
-     " name=robots content=noindex",     " lang=de", " title=t", " style='color:#f00;font-size:80%'", " '", ' "', " =", " \0"]
+     " name=robots content=noindex", " lang=de", " title=t",
+     " style='color:#f00;font-size:80%'", " '", ' "', " =", " \0"]
 )  # fmt: skip
 SOUP = st.lists(
     st.one_of(

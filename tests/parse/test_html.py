@@ -192,6 +192,12 @@ def test_forged_marks_vanish(forged: str) -> None:
     assert found.words == ("h", "a", "b", "cd", "e", "f")
 
 
+def test_forged_marks_vanish_where_frames_are_not_shown() -> None:
+    found = page("<frameset><frame src=f><noframes>&#xE000;x <a href=y>z&#xE001;</a></noframes></frameset>")
+    assert found.text == "x z"
+    assert [(link.rel, link.anchor) for link in found.links] == [("frame", ""), ("", "z")]
+
+
 def test_the_language_is_read_from_the_text_and_confirmed_by_the_page() -> None:
     english = "The owl is a bird that hunts at night, and it has been known to people for a very long time. " * 3
     german = "Die Eule ist ein Vogel, der in der Nacht jagt, und sie ist den Menschen seit langer Zeit bekannt. " * 3

@@ -31,7 +31,7 @@ LONGEST_SOURCE = 4_000_000
 LONGEST_TEXT = 2_000_000
 LONGEST_TITLE = 1000
 
-_SILENT = "script,style,template,noframes"
+SILENT = "script,style,template,noframes"
 _NOWHERE: flow.Surroundings = ((), ())
 # All private characters that serve as marks begin like this in UTF-8.
 _PRIVATE = b"\xee\x80"
@@ -67,8 +67,7 @@ def read_html(response: Response, link: Link, *, styles: bool = False, context: 
     reading = _reading(tree, url, context=context)
     if not reading.is_sound:
         tree = _parsed(source)
-        purge(tree)
-        reading = _reading(tree, url, context=context)
+        reading = _reading(tree, url, context=context, is_forged=True)
     seen, text = reading.seen, reading.text
     headings = tuple(_folded(heading) for heading in seen.headings)
     language = language_of(text, (tree.root and tree.root.attr("lang")) or "")
@@ -100,9 +99,11 @@ def _parsed(source: str) -> Document:
     return turbohtml.parse(source[:LONGEST_SOURCE], positions=False, allow_declarative_shadow_roots=False)
 
 
-def _reading(tree: Document, url: str, *, context: bool) -> Reading:
+def _reading(tree: Document, url: str, *, context: bool, is_forged: bool = False) -> Reading:
     inner = tree if tree.find("body") is not None else _without_frames(tree)
-    inner.remove(_SILENT)
+    if is_forged:
+        purge(inner)
+    inner.remove(SILENT)
     strip_comments_node(inner)
     spoken = hush(inner)
     seen = survey(tree)
