@@ -106,10 +106,13 @@ class Oracle:
             found.append(Lease(item.link, item.place, item.host, item.token, item.attempts, until))
         return found
 
-    def complete(self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0) -> bool:
+    def complete(
+        self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0, unused: bool = False
+    ) -> bool:
         now, item = self.now(), self.items[lease.link.url]
         if item.state != "leased" or item.token != lease.token:
             return False
+        self.spare(item.host, unused)
         item.state, item.reason, item.completed = "done", reason, True
         self.postpone(item.host, now, wait)
         if self.is_spent(item.host):
@@ -119,10 +122,11 @@ class Oracle:
         self.take(offers)
         return True
 
-    def give_back(self, lease: Lease, *, wait: float = 0.0, count: bool = True) -> bool:
+    def give_back(self, lease: Lease, *, wait: float = 0.0, count: bool = True, unused: bool = False) -> bool:
         now, item = self.now(), self.items[lease.link.url]
         if item.state != "leased" or item.token != lease.token:
             return False
+        self.spare(item.host, unused)
         self.postpone(item.host, now, wait)
         self.put_back(item, count=count)
         return True
@@ -236,6 +240,10 @@ class Oracle:
     def may_be_asked(self, name: str, now: float) -> bool:
         return self.ready_at(name) <= now and self.has_room(name)
 
+    def spare(self, name: str, unused: bool) -> None:
+        if unused:
+            self.host(name).last -= self.host(name).delay
+
     def postpone(self, name: str, now: float, wait: float) -> None:
         host = self.host(name)
         if wait > 0 and now + wait > host.hold:
@@ -321,10 +329,18 @@ class InFile:
         await frontier.close()
 
 
-@pytest.fixture(params=[InMemory, InFile])
+#: Every implementation; a new one is put into this table.
+KINDS = {"memory": InMemory, "file": InFile}
+
+
+@pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest, tmp_path: Path) -> InMemory | InFile:
-    """Every implementation; a new one is put into this list."""
-    return request.param(tmp_path)
+    return KINDS[request.param](tmp_path)
+
+
+@pytest.fixture
+def kinds() -> dict[str, type[InMemory] | type[InFile]]:
+    return KINDS
 
 
 @pytest.fixture

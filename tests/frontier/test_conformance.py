@@ -110,14 +110,23 @@ class Trial:
     async def complete(self) -> None:
         if pair := self.pair():
             offers, wait = self.offers(8), self.random.choice([0.0, 0.0, 0.5, 20.0])
-            mine = await self.subject.complete(pair[0], "fetched", offers, wait=wait)
-            assert mine == self.oracle.complete(pair[1], "fetched", offers, wait=wait)
+            unused = self.spared(pair[0])
+            mine = await self.subject.complete(pair[0], "fetched", offers, wait=wait, unused=unused)
+            assert mine == self.oracle.complete(pair[1], "fetched", offers, wait=wait, unused=unused)
 
     async def give_back(self) -> None:
         if pair := self.pair():
             wait, count = self.random.choice([0.0, 2.0, 40.0]), self.random.random() < 0.6
-            mine = await self.subject.give_back(pair[0], wait=wait, count=count)
-            assert mine == self.oracle.give_back(pair[1], wait=wait, count=count)
+            unused = self.spared(pair[0])
+            mine = await self.subject.give_back(pair[0], wait=wait, count=count, unused=unused)
+            assert mine == self.oracle.give_back(pair[1], wait=wait, count=count, unused=unused)
+
+    def spared(self, lease: Lease) -> bool:
+        """Now and then nothing was asked of the host, so that it may be asked at once."""
+        unused = self.random.random() < 0.2
+        if unused:
+            self.starts.pop(lease.host, None)
+        return unused
 
     async def extend(self) -> None:
         if self.leases:
@@ -218,6 +227,36 @@ def test_equal_scores_leave_in_the_order_they_were_found(kind: Any, clock: Any) 
         await frontier.close()
         assert leased == urls
         return leased
+
+    asyncio.run(run())
+
+
+def test_offers_of_one_batch_are_taken_one_after_the_other(kind: Any, clock: Any) -> None:
+    async def run() -> None:
+        frontier = kind.open(Rules(), clock)
+        link = Link("http://a.org/")
+        await frontier.add([Offer(link, Place(0.5))])
+        await frontier.add([Offer(link, Place(0.1), replace=True), Offer(link, Place(0.3))])
+        assert await frontier.places([link.url]) == {link.url: Place(0.3)}
+        await frontier.add([Offer(link, Place(0.3, 7), replace=True), Offer(link, Place(0.2))])
+        assert await frontier.places([link.url]) == {link.url: Place(0.3, 7)}
+        await frontier.close()
+
+    asyncio.run(run())
+
+
+def test_a_host_that_gave_all_it_may_takes_links_again_when_a_page_of_it_was_lost(kind: Any, clock: Any) -> None:
+    async def run() -> None:
+        frontier = kind.open(Rules(delay=0.0, host_pages=1), clock)
+        first, second = (Offer(Link(f"http://a.org/{n}"), Place(0.5)) for n in (1, 2))
+        await frontier.add([first])
+        (lease,) = await frontier.lease(1)
+        await frontier.complete(lease, "fetched")
+        assert await frontier.add([second]) == 0
+        await frontier.reopen([first])
+        assert await frontier.add([second]) == 1
+        assert [lease.link.url for lease in await frontier.lease(5)] == ["http://a.org/1"]
+        await frontier.close()
 
     asyncio.run(run())
 

@@ -351,6 +351,62 @@ def test_a_budget_that_comes_later_counts_what_was_fetched_before(tmp_path: Path
     asyncio.run(run())
 
 
+def test_pages_are_counted_again_when_a_budget_comes_after_a_crash(tmp_path: Path, kinds: Any, clock: Any) -> None:
+    async def run() -> None:
+        kind = kinds["file"](tmp_path)
+        frontier = kind.open(Rules(delay=0.0, parallel=0), clock)
+        await frontier.add([Offer(Link(f"http://a.org/{n}"), Place(0.5)) for n in range(6)])
+        for lease in await frontier.lease(2):
+            await frontier.complete(lease, "fetched")
+        await kind.crash(frontier)
+        frontier = kind.open(Rules(delay=0.0, parallel=0, host_pages=3), clock)
+        assert len(await frontier.lease(9)) == 1
+        await frontier.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("back", [0.0, 3600.0])
+def test_after_a_crash_a_host_out_of_memory_waits_for_its_delay_and_no_longer(
+    tmp_path: Path, kinds: Any, clock: Any, back: float
+) -> None:
+    async def run() -> None:
+        kind = kinds["file"](tmp_path)
+        frontier = kind.open(Rules(delay=4.0), clock)
+        clock.time += 100.0
+        for n in range(20):  # more than may be in memory
+            await frontier.add([Offer(Link(f"http://h{n}.org/"), Place(0.5))])
+            (lease,) = await frontier.lease(1)
+            await frontier.complete(lease, "fetched", wait=60.0 if n == 7 else 0.0)
+        await kind.crash(frontier)
+        clock.time -= back
+        frontier = kind.open(Rules(delay=4.0), clock)
+        await frontier.add([Offer(Link("http://h3.org/2"), Place(0.5))])
+        assert await frontier.next_ready() == 4.0
+        await frontier.block("h3.org", inf)
+        await frontier.add([Offer(Link("http://h7.org/2"), Place(0.5))])
+        assert await frontier.next_ready() == 60.0
+        await frontier.close()
+
+    asyncio.run(run())
+
+
+def test_what_is_remembered_of_pages_on_lease_goes_with_the_lease(tmp_path: Path, clock: Any) -> None:
+    async def run() -> None:
+        frontier = Sqlite(tmp_path / "frontier.db", Rules(delay=0.0, parallel=0), clock)
+        await frontier.add([Offer(Link(f"http://a.org/{n}"), Place(0.5)) for n in range(4)])
+        first, second, *_ = await frontier.lease(4)
+        await frontier.complete(first, "fetched", [Offer(Link("http://b.org/", first.link.url), Place(0.1))])
+        await frontier.give_back(second)
+        assert len(frontier._links.sources) == 2
+        entry = await frontier.find("http://b.org/")
+        assert entry is not None
+        assert entry.link.source == first.link.url
+        await frontier.close()
+
+    asyncio.run(run())
+
+
 def test_half_a_character_in_an_anchor_is_replaced(tmp_path: Path, clock: Any) -> None:
     async def run() -> None:
         frontier = Sqlite(tmp_path / "frontier.db", Rules(), clock)

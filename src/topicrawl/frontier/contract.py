@@ -113,17 +113,19 @@ class Frontier(Look, Protocol):
     async def lease(self, n: int) -> list[Lease]:
         """The best `n` links (fewer if fewer) whose hosts may be asked now, best first."""
 
-    async def complete(self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0) -> bool:
+    async def complete(
+        self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0, unused: bool = False
+    ) -> bool:
         """Acknowledge and add the out-links in one step. False: the lease was stale, nothing was changed.
 
         The host may be asked again when its delay since the lease has passed, and not before `wait` seconds
-        from now.
+        from now. `unused`: nothing was asked of it, so its delay does not start anew.
         """
 
-    async def give_back(self, lease: Lease, *, wait: float = 0.0, count: bool = True) -> bool:
+    async def give_back(self, lease: Lease, *, wait: float = 0.0, count: bool = True, unused: bool = False) -> bool:
         """The link waits again; its host is asked in `wait` seconds at the earliest. False: it was stale.
 
-        With `count=False` this was not an attempt.
+        With `count=False` this was not an attempt. `unused`: as in `complete`.
         """
 
     async def extend(self, lease: Lease) -> bool:

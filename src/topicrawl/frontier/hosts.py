@@ -46,6 +46,11 @@ class Host:
         """The moment from which the host may be asked, as far as time is concerned."""
         return max(self.last + self.delay, self.hold, self.blocked)
 
+    def spare(self, unused: bool) -> None:
+        """An unused turn is given back: the host was ready when it was leased, so it is ready now."""
+        if unused:
+            self.last -= self.delay
+
     def postpone(self, now: float, wait: float) -> None:
         """Nothing before `wait` seconds from now; an earlier, longer wait stays."""
         if wait > 0 and now + wait > self.hold:

@@ -96,7 +96,9 @@ class Memory(Shelves):
             found.append(known.as_lease(host.name, token, self._clock.outside(until)))
         return found
 
-    async def complete(self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0) -> bool:
+    async def complete(
+        self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0, unused: bool = False
+    ) -> bool:
         """Acknowledge and add the out-links in one step. False: the lease was stale."""
         check_scores([offer.place.score for offer in offers])
         now = self._begin()
@@ -105,6 +107,7 @@ class Memory(Shelves):
             return False
         out.item.reason = reason
         out.host.pages += 1
+        out.host.spare(unused)
         out.host.postpone(now, wait)
         self._end(out, DONE)
         if self._schedule.is_spent(out.host):
@@ -115,12 +118,13 @@ class Memory(Shelves):
         self._absorb(offers, now)
         return True
 
-    async def give_back(self, lease: Lease, *, wait: float = 0.0, count: bool = True) -> bool:
+    async def give_back(self, lease: Lease, *, wait: float = 0.0, count: bool = True, unused: bool = False) -> bool:
         """The link waits again; its host is asked in `wait` seconds at the earliest."""
         now = self._begin()
         out = self._leases.find(lease.token)
         if out is None:
             return False
+        out.host.spare(unused)
         out.host.postpone(now, wait)
         self._come_back(out, now, count=count)
         return True

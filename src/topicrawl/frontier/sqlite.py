@@ -58,7 +58,7 @@ class Sqlite(SqliteLook):
             openings, crashed = _started(self._file, rules, self._clock)
             self._links = StoredLinks(self._file)
             self._hosts = StoredHosts(self._file, rules, self._links.out, crashed=crashed, idle=idle)
-            self._schedule.file_all(self._hosts.load(now), now)
+            self._schedule.file_all(self._hosts.load(), now)
         except BaseException:
             self._file.close()
             raise
@@ -74,7 +74,7 @@ class Sqlite(SqliteLook):
         if not promising and not self._overflows():
             return 0
         with self._change(now):
-            return self._absorb(promising, now)
+            return self._absorb(promising)
 
     async def lease(self, n: int) -> list[Lease]:
         """The best `n` links whose hosts may be asked now, best first."""
@@ -95,7 +95,9 @@ class Sqlite(SqliteLook):
         until = now + self._rules.lease_seconds
         return [self._handed_out(known, host, until) for known, host in found]
 
-    async def complete(self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0) -> bool:
+    async def complete(
+        self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0, unused: bool = False
+    ) -> bool:
         """Acknowledge and add the out-links in one step. False: the lease was stale."""
         promising = self._scores.promising(offers)
         now = self._begin()
@@ -106,6 +108,7 @@ class Sqlite(SqliteLook):
             host = self._hosts.touch(out.host)
             host.pages += 1
             host.leased -= 1
+            host.spare(unused)
             host.postpone(now, wait)
             if self._rules.host_pages or wait > self._rules.delay:
                 # A shorter wait need not be written down: after a crash every host waits for its delay.
@@ -115,17 +118,19 @@ class Sqlite(SqliteLook):
                 self._links.drop_host(host.number)
                 host.top = None
             if promising or self._overflows():
-                self._absorb(promising, now)
+                self._absorb(promising)
         self._end(out)
         self._scores.set([(out.item.url, inf)])
         return True
 
-    async def give_back(self, lease: Lease, *, wait: float = 0.0, count: bool = True) -> bool:
+    async def give_back(self, lease: Lease, *, wait: float = 0.0, count: bool = True, unused: bool = False) -> bool:
         """The link waits again; its host is asked in `wait` seconds at the earliest."""
         now = self._begin()
         out = self._leases.find(lease.token)
         if out is None:
             return False
+        if unused:
+            self._hosts.touch(out.host).spare(unused)
         self._come_back([out], now, count=count, wait=wait)
         return True
 
@@ -142,13 +147,13 @@ class Sqlite(SqliteLook):
             for row, offer in ends.items():
                 known = rows.get(row)
                 if known is None:
-                    host = self._hosts.named(host_of(offer.link.url), now)
+                    host = self._hosts.named(host_of(offer.link.url))
                     known = self._new(offer, host)
                     self._links.insert({row: known})
                 before = known.state
                 if known.settle(str(reason)):
                     self._links.set_state(known, before)
-                    host = self._hosts.touch(self._hosts.numbered(known.host, now))
+                    host = self._hosts.touch(self._hosts.numbered(known.host))
                     host.top = self._hosts.best_of(host)
                 self._scores.remember(offer.link.url, known)
 
@@ -157,7 +162,7 @@ class Sqlite(SqliteLook):
         check_scores([offer.place.score for offer in offers])
         now = self._begin()
         with self._change(now):
-            self._absorb(offers, now, reopen=True)
+            self._absorb(offers, reopen=True)
         # Hosts that were closed to offers may be open again.
         self._scores.forget(everything=True)
 
@@ -175,7 +180,7 @@ class Sqlite(SqliteLook):
                 changed.update(dict.fromkeys(hosts.values()))
                 self._scores.set((chunk[row], scores[chunk[row]]) for row in hosts)
             for number in changed:
-                host = self._hosts.touch(self._hosts.numbered(number, now))
+                host = self._hosts.touch(self._hosts.numbered(number))
                 host.top = self._hosts.best_of(host)
         return count
 
@@ -186,7 +191,7 @@ class Sqlite(SqliteLook):
         if known is not None and known.delay == max(self._rules.delay, delay):
             return
         with self._change(now):
-            found = self._hosts.touch(self._hosts.named(host, now))
+            found = self._hosts.touch(self._hosts.named(host))
             found.delay = max(self._rules.delay, delay)
             self._hosts.save([found])
 
@@ -194,7 +199,7 @@ class Sqlite(SqliteLook):
         """Ask nothing of the host before `until`."""
         now = self._begin()
         with self._change(now):
-            found = self._hosts.touch(self._hosts.named(host, now))
+            found = self._hosts.touch(self._hosts.named(host))
             found.blocked = self._clock.inside(until)
             self._hosts.save([found])
 
@@ -263,7 +268,7 @@ class Sqlite(SqliteLook):
             self._come_back(overdue, now, count=True)
         return now
 
-    def _absorb(self, offers: Sequence[Offer], now: float, *, reopen: bool = False) -> int:
+    def _absorb(self, offers: Sequence[Offer], *, reopen: bool = False) -> int:
         """Take offers in; must be inside `_change`. Returns how many were new."""
         links, hosts = self._links, self._hosts
         keys = [key(offer.link.url) for offer in offers]
@@ -274,11 +279,11 @@ class Sqlite(SqliteLook):
         for row, offer in zip(keys, offers, strict=True):
             known = rows.get(row)
             if known is None:
-                host = hosts.named(host_of(offer.link.url), now)
+                host = hosts.named(host_of(offer.link.url))
                 if not self._schedule.is_spent(host):
                     known = rows[row] = new[row] = self._new(offer, host)
             else:
-                before, host = known.state, hosts.touch(hosts.numbered(known.host, now))
+                before, host = known.state, hosts.touch(hosts.numbered(known.host))
                 change = follow(known, offer, host, self._schedule, reopen=reopen)
                 links.moved(before, known.state)
                 if change and row not in new:
@@ -368,6 +373,8 @@ def _started(file: File, rules: Rules, clock: Steady) -> tuple[int, float]:
             file.execute(_SET_ATTEMPTS)
             dropped += file.execute(_SET_ASIDE, (SET_ASIDE, rules.attempts)).rowcount
             file.execute("DELETE FROM leased")
+            # What the clock showed at the end is not known; no host waits longer than it was told for that.
+            file.execute("UPDATE hosts SET last = min(last, ?), hold = min(hold, ? + wait)", (now, now))
             crashed = now
         if rules.host_pages:
             if not counted:

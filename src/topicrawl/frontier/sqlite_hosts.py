@@ -44,28 +44,28 @@ class StoredHosts:
     def __iter__(self) -> Iterator[Host]:
         return iter(self._named.values())
 
-    def load(self, now: float) -> list[Host]:
+    def load(self) -> list[Host]:
         """Read the hosts that have links waiting."""
         for *row, score, seq in self._file.execute(_OCCUPIED).fetchall():
-            self._restored(row, now).top = (-score, seq)
+            self._restored(row).top = (-score, seq)
         return list(self._named.values())
 
     def known(self, name: str) -> Host | None:
         """The host of that name if it is in memory."""
         return self._named.get(name)
 
-    def named(self, name: str, now: float) -> Host:
+    def named(self, name: str) -> Host:
         """The host of that name, known or new; must be inside a transaction."""
         host = self._named.get(name)
         if host is None:
             row = self._file.execute(_NAMED, (name,)).fetchone()
-            host = self._new(name) if row is None else self._loaded(row, now)
+            host = self._new(name) if row is None else self._loaded(row)
         return host
 
-    def numbered(self, number: int, now: float) -> Host:
+    def numbered(self, number: int) -> Host:
         """The known host of that number."""
         host = self._numbered.get(number)
-        return host or self._loaded(self._file.execute(_NUMBERED, (number,)).fetchone(), now)
+        return host or self._loaded(self._file.execute(_NUMBERED, (number,)).fetchone())
 
     def best_of(self, host: Host) -> Top | None:
         """The best waiting link of a host."""
@@ -132,18 +132,18 @@ class StoredHosts:
         self._named[name] = self._numbered[host.number] = host
         return host
 
-    def _loaded(self, row: Row, now: float) -> Host:
-        host = self._restored(row, now)
+    def _loaded(self, row: Row) -> Host:
+        host = self._restored(row)
         host.top = self.best_of(host)
         return host
 
-    def _restored(self, row: Row, now: float) -> Host:
-        """A host from its row; whatever the clock did, it waits no longer than it was told."""
+    def _restored(self, row: Row) -> Host:
+        """A host from its row."""
         number, name, delay, last, hold, wait, blocked, pages = row
         host = Host(name, number, max(self._rules.delay, delay or 0.0), pages=pages)
-        host.last = min(now, max(-inf if last is None else last, self._crashed))
+        host.last = max(-inf if last is None else last, self._crashed)
         host.wait = wait or 0.0
-        host.hold = min(-inf if hold is None else hold, now + host.wait)
+        host.hold = -inf if hold is None else hold
         host.blocked = -inf if blocked is None else blocked
         self._named[host.name] = self._numbered[host.number] = host
         return host
