@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
 import pytest
 
 from topicrawl import parse
-from topicrawl.crawl import Budget, Crawl, Outlink, Parts, Stop, seed_links
+from topicrawl.crawl import Budget, Crawl, Parts, Stop, seed_links
 from topicrawl.errors import SpaceError
 from topicrawl.frontier.contract import Lease, Offer, Rules
-from topicrawl.frontier.limits import Limits
 from topicrawl.frontier.memory import Memory
-from topicrawl.frontier.monotony import Monotony
+from topicrawl.placing import Fences, Outlink
 from topicrawl.records import Failure, Hop, Link, Place, Refusal, Response, Visit
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.strategies import make
@@ -71,6 +70,9 @@ class Notes:
     retries: list[tuple[str, int]] = field(default_factory=list)
     full_after: int = 10**9
 
+    def step_of(self, link: Link) -> int | None:
+        return None
+
     def keep(self, visit: Visit, response: Response, outlinks: Sequence[Outlink]) -> None:
         if len(self.visits) >= self.full_after:
             raise SpaceError("the disk is full")
@@ -89,9 +91,7 @@ class Rig:
     strategy: Strategy = field(default_factory=BestFirst)
     budget: Budget = field(default_factory=lambda: Budget(concurrency=1))
     notes: Notes = field(default_factory=Notes)
-    limits: Limits | None = None
-    monotony: Monotony | None = None
-    scope: Callable[[str], bool] | None = None
+    fences: Fences = field(default_factory=Fences)
     rules: Rules = field(default_factory=lambda: Rules(delay=0.0, parallel=0))
 
     def __post_init__(self) -> None:
@@ -100,7 +100,7 @@ class Rig:
         self.frontier = Memory(self.rules, self.clock)
         parts = Parts(
             frontier=self.frontier, fetch=self.web, parse=parse.read, relevance=vsm, strategy=self.strategy,
-            keep=self.notes, clock=self.clock, limits=self.limits, monotony=self.monotony, scope=self.scope,
+            keep=self.notes, clock=self.clock, fences=self.fences,
         )  # fmt: skip
         self.crawl = Crawl(parts, self.budget)
 
@@ -140,9 +140,11 @@ def test_a_page_is_kept_before_the_frontier_is_told() -> None:
     order: list[str] = []
 
     class Told(Memory):
-        async def complete(self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0) -> bool:
+        async def complete(
+            self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0, unused: bool = False
+        ) -> bool:
             order.append(f"complete {lease.link.url}")
-            return await super().complete(lease, reason, offers, wait=wait)
+            return await super().complete(lease, reason, offers, wait=wait, unused=unused)
 
     class Kept(Notes):
         def keep(self, visit: Visit, response: Response, outlinks: Sequence[Outlink]) -> None:
@@ -263,6 +265,34 @@ def test_a_slow_host_does_not_hold_up_the_others() -> None:
     assert asyncio.run(going())[-1] == B
 
 
+@pytest.mark.parametrize("end", ["time", "interrupt"])
+def test_what_is_in_flight_at_the_end_has_some_seconds_and_no_more(end: str) -> None:
+    crawl = rig({A: html("x", [(B, "b")])}, budget=Budget(seconds=0.05 if end == "time" else 0.0, grace=0.05))
+    crawl.clock = time.monotonic  # type: ignore[method-assign]
+    crawl.__post_init__()
+
+    async def slow(link: Link) -> Response:
+        if link.url == B:
+            await asyncio.sleep(60)
+        return await crawl.web(link)
+
+    async def going() -> list[str]:
+        crawl.crawl.parts = replace(crawl.crawl.parts, fetch=slow)
+        await crawl.crawl.seed(seed_links([A]))
+        found = []
+        async for visit in crawl.crawl.visits():
+            found.append(visit.link.url)
+            if end == "interrupt":
+                asyncio.get_running_loop().call_later(0.01, crawl.crawl.interrupt)
+        return found
+
+    begun = time.monotonic()
+    assert asyncio.run(going()) == [A]
+    assert time.monotonic() - begun < 5
+    assert crawl.crawl.stopped == (Stop.TIME if end == "time" else Stop.INTERRUPTED)
+    assert asyncio.run(crawl.frontier.counts()).waiting == 1
+
+
 def test_a_fetch_that_takes_for_ever_is_a_timeout() -> None:
     crawl = rig({A: html()}, budget=Budget(deadline=0.01, attempts=1))
 
@@ -307,8 +337,46 @@ def test_where_a_redirect_ended_is_not_fetched_again() -> None:
     assert crawl.run() == [A, B]
 
 
+def test_a_redirect_to_what_failed_before_brings_the_page_after_all() -> None:
+    pages: dict[str, Answer | list[Answer]] = {
+        A: html("x", [(B, "dengue"), (C, "x")]),
+        B: [Failure.NOT_FOUND, html("y")],
+        C: B,
+    }
+    visits = asyncio.run(rig(pages).go())
+    assert [(visit.link.url, visit.failure) for visit in visits] == [(A, None), (B, Failure.NOT_FOUND), (C, None)]
+
+
+def test_a_redirect_to_a_host_that_must_be_waited_for_goes_through_the_frontier() -> None:
+    crawl = rig({A: html("x", [(B, "dengue fever"), (D, "dengue")]), C: html(), D: html()})
+
+    async def fetch(link: Link) -> Response:
+        if link.url == B:
+            return Response(B, C, 301, {"location": C}, hops=(Hop(B, 301),))
+        return await crawl.web(link)
+
+    crawl.crawl.parts = replace(crawl.crawl.parts, fetch=fetch)
+    visits = asyncio.run(crawl.go())
+    assert [visit.link.url for visit in visits] == [A, C, D], "in the place of the link that led there"
+    assert [visit.step for visit in visits] == [1, 2, 3]
+    assert (visits[1].link.source, visits[1].link.anchor) == (A, "dengue fever")
+    entry = asyncio.run(crawl.frontier.find(B))
+    assert entry is not None
+    assert (entry.state, entry.reason) == ("done", "moved")
+
+
+def test_failures_of_where_a_redirect_leads_are_not_held_against_the_host_that_redirects() -> None:
+    crawl = rig({A: html("x", [(A + "1", "dengue fever"), (A + "2", "x")]), A + "1": B, B: Failure.CONNECTION,
+                 A + "2": html()}, budget=Budget(concurrency=1, patience=1.0))  # fmt: skip
+    assert crawl.run() == [A, A + "2"]
+    assert crawl.web.asked == [A, A + "1", A + "2"]
+    entry = asyncio.run(crawl.frontier.find(B))
+    assert entry is not None
+    assert entry.state == "waiting"
+
+
 def test_links_outside_the_scope_are_refused_by_name() -> None:
-    crawl = rig({A: html("x", [(B, "b"), (C, "c")]), C: html()}, scope=lambda url: url != B)
+    crawl = rig({A: html("x", [(B, "b"), (C, "c")]), C: html()}, fences=Fences(scope=lambda url: url != B))
     assert crawl.run() == [A, C]
     assert [out.refusal for out in crawl.notes.outlinks[A] if out.link.url == B] == [Refusal.OUT_OF_SCOPE]
 

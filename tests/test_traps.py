@@ -15,6 +15,7 @@ from topicrawl.frontier.contract import Rules
 from topicrawl.frontier.limits import Limits
 from topicrawl.frontier.memory import Memory
 from topicrawl.frontier.monotony import Monotony
+from topicrawl.placing import Fences
 from topicrawl.records import Link, Response, Visit
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.strategies import make
@@ -68,6 +69,9 @@ TRAPS: dict[str, tuple[str, Callable[[str], str]]] = {
 
 
 class Forget:
+    def step_of(self, link: Link) -> int | None:
+        return None
+
     def keep(self, visit: Visit, response: Response, outlinks: object) -> None:
         pass
 
@@ -91,7 +95,7 @@ async def crawled(entrance: str, trap: Callable[[str], str], strategy: str, arti
     chosen.begin(Setting(TOPIC, vsm, Random(0)))
     parts = Parts(
         frontier=Memory(Rules(delay=0.0, parallel=0), lambda: 0.0), fetch=fetch, parse=parse.read, relevance=vsm,
-        strategy=chosen, keep=Forget(), clock=lambda: 0.0, limits=Limits(), monotony=Monotony(),
+        strategy=chosen, keep=Forget(), clock=lambda: 0.0, fences=Fences(Limits(), Monotony()),
     )  # fmt: skip
     crawl = Crawl(parts, Budget(fetches=BUDGET, concurrency=1))
     await crawl.seed(seed_links([f"{HOST}/"]))

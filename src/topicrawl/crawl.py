@@ -19,18 +19,19 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from topicrawl.errors import SpaceError
 from topicrawl.fetch.retry import TRANSIENT, backoff
+from topicrawl.fetch.status import REDIRECTS
 from topicrawl.frontier.contract import Frontier, Lease, Offer
-from topicrawl.frontier.limits import Limits, refusal
-from topicrawl.frontier.monotony import Monotony
-from topicrawl.records import Failure, Fetch, Link, Page, Parse, Place, Refusal, Response, Visit
+from topicrawl.placing import LATE, Fences, Outlink, combined, placed
+from topicrawl.records import Failure, Fetch, Link, Page, Parse, Response, Visit
 from topicrawl.relevance.model import Relevance
 from topicrawl.strategies.strategy import Strategy
+from topicrawl.urls import host
 
-_LATE = 2.0  # taken from the scores of suspected traps: below 0, where no honest link stands
+_STREAKS = 10_000  # hosts whose failures in a row are remembered
 
 
 class Stop(StrEnum):
@@ -45,16 +46,11 @@ class Stop(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-class Outlink(NamedTuple):
-    """A link of a visited page and what became of it: a place, or a refusal."""
-
-    link: Link
-    place: Place | None
-    refusal: Refusal | None = None
-
-
 class Keep(Protocol):
     """Where visits go before the frontier forgets them."""
+
+    def step_of(self, link: Link) -> int | None:
+        """The step of a visit that was kept but not completed before a kill; it is made again under its number."""
 
     def keep(self, visit: Visit, response: Response, outlinks: Sequence[Outlink]) -> None: ...
 
@@ -73,11 +69,8 @@ class Parts:
     strategy: Strategy
     keep: Keep
     clock: Callable[[], float]  # seconds since 1970
-    limits: Limits | None = None  # None: no trap rules (a recorded web is finite)
-    monotony: Monotony | None = None
-    scope: Callable[[str], bool] | None = None  # which URLs may be offered at all
+    fences: Fences = field(default_factory=Fences)  # which links may be followed
     delay_of: Callable[[str], float] | None = None  # what robots.txt asks for, by host
-    directives: bool = True  # whether noindex and nofollow are obeyed (a recording asks nobody anew)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +85,7 @@ class Budget:
     backoff: float = 5.0  # seconds before the second attempt, twice as long before each further one
     patience: float = 600.0  # seconds to wait for a host when nothing else is left
     deadline: float = 900.0  # seconds for one fetch with all its redirects and waiting
+    grace: float = 10.0  # seconds that fetches in flight have left when the time is up or someone interrupts
 
 
 @dataclass
@@ -110,7 +104,9 @@ class Crawl:
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _interrupted: bool = False
     _until: float = float("inf")
-    _streaks: dict[str, int] = field(default_factory=dict)  # host → failures in a row
+    _grace: float = float("inf")  # when the patience with what is in flight ends
+    _streaks: dict[str, int] = field(default_factory=dict)  # host → failures in a row, the oldest first
+    _tries: dict[str, int] = field(default_factory=dict)  # link → attempts that failed in this run
     _broken: BaseException | None = None  # a defect in a fetch function; failures of the web are values
 
     def interrupt(self) -> None:
@@ -145,6 +141,8 @@ class Crawl:
                 await self._fill()
                 if not self._tasks and not self._arrived and await self._ended():
                     return
+                if self._impatient():
+                    return
                 if not self._arrived:
                     await self._sleep()
         except SpaceError:
@@ -168,6 +166,17 @@ class Crawl:
             return Stop.TIME
         return None
 
+    def _impatient(self) -> bool:
+        """Whether what is in flight has had its time after the end was called."""
+        full = self._full()
+        if full not in (Stop.TIME, Stop.INTERRUPTED):
+            return False
+        self._grace = min(self._grace, self.parts.clock() + self.budget.grace)
+        if self.parts.clock() < self._grace:
+            return False
+        self.stopped = full
+        return True
+
     def _room(self) -> int:
         """How many links may be leased now."""
         room = self.budget.concurrency - len(self._tasks) - len(self._queue)
@@ -184,9 +193,9 @@ class Crawl:
         while not self._full() and (room := self._room()) > 0:
             leases = await self.parts.frontier.lease(room)
             for lease in leases:
-                if self._exhausted(lease.link) and lease.place.score >= 0:
-                    await self.parts.frontier.give_back(lease, count=False)
-                    await self.parts.frontier.rescore({lease.link.url: lease.place.score - _LATE})
+                if lease.place.score >= 0 and self.parts.fences.exhausted(lease.link):
+                    await self.parts.frontier.give_back(lease, count=False, unused=True)
+                    await self.parts.frontier.rescore({lease.link.url: lease.place.score - LATE})
                     continue
                 self._leases[lease.token] = lease
                 self._queue.append(lease)
@@ -218,9 +227,9 @@ class Crawl:
     async def _sleep(self) -> None:
         """Until a fetch comes back, a host becomes ready, the time is up or someone interrupts."""
         timer = None
-        wait = float("inf")
+        wait = self._grace - self.parts.clock()
         if not self._full():
-            wait = self._until - self.parts.clock()
+            wait = min(wait, self._until - self.parts.clock())
             ready = await self.parts.frontier.next_ready() if self._room() > 0 else None
             wait = min(wait, ready if ready is not None else wait)
         if wait < float("inf"):
@@ -248,8 +257,10 @@ class Crawl:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for lease in list(self._leases.values()):
+            # It may have been asked a moment ago.
+            wait = self.parts.delay_of(lease.host) if self.parts.delay_of is not None else 0.0
             try:
-                await self.parts.frontier.give_back(lease, count=False)
+                await self.parts.frontier.give_back(lease, wait=wait, count=False)
             except SpaceError:
                 return  # the next opening gives them back
         self._leases.clear()
@@ -257,37 +268,62 @@ class Crawl:
     # What came back
 
     async def _arrive(self, lease: Lease, response: Response) -> Visit | None:
-        """Judge, place, keep, complete. None: the link goes back to wait for another attempt."""
+        """Judge, place, keep, complete. None: the link goes on waiting, or leads elsewhere."""
         del self._leases[lease.token]
-        self._count_streak(lease.host, response)
-        if response.failure in TRANSIENT and lease.attempts < self.budget.attempts:
-            self.parts.keep.retry(lease.link, response, lease.attempts)
-            failed = max(lease.attempts, self._streaks.get(lease.host, 1))
-            wait = backoff(failed, response, base=self.budget.backoff)
-            await self.parts.frontier.give_back(lease, wait=wait)
+        if response.failure in TRANSIENT and await self._again(lease, response):
+            return None
+        self._streaks.pop(host(response.final_url), None)
+        self._tries.pop(lease.link.url, None)
+        if response.failure is None and response.status in REDIRECTS:
+            await self._moved(lease, response)
             return None
         page, failure, detail = await self._read(lease, response)
+        known = self.parts.keep.step_of(lease.link)
         visit = Visit(
-            self.step + 1, lease.link, lease.place, response.final_url, page,
+            known or self.step + 1, lease.link, lease.place, response.final_url, page,
             self.parts.relevance.score(page) if page is not None else None,
             failure, response.at, response.status, detail,
         )  # fmt: skip
         self.parts.strategy.learn(visit)
-        outlinks = self._place(visit)
-        offers = await self._offers(outlinks)
+        outlinks = placed(visit, self.parts.strategy, self.parts.fences)
+        offers = await combined(outlinks, self.parts.strategy, self.parts.frontier)
         self.parts.keep.keep(visit, response, outlinks)
-        self.step += 1
-        self.pages += failure is None
-        wait = await self._wait(lease.host, response)
-        await self.parts.frontier.complete(lease, failure or "fetched", offers, wait=wait)
+        if known is None:
+            self.step += 1
+            self.pages += failure is None
+        wait = self._wait(lease.host, response)
+        unused = failure == Failure.ROBOTS and not response.hops
+        await self.parts.frontier.complete(lease, failure or "fetched", offers, wait=wait, unused=unused)
         await self._aftermath(visit, response)
         return visit
 
-    def _count_streak(self, name: str, response: Response) -> None:
-        if response.failure in TRANSIENT:
-            self._streaks[name] = self._streaks.get(name, 0) + 1
-        else:
-            self._streaks.pop(name, None)
+    async def _again(self, lease: Lease, response: Response) -> bool:
+        """Whether a failure that may pass is given another chance, later."""
+        name, url = host(response.final_url), lease.link.url
+        self._streaks[name] = self._streaks.pop(name, 0) + 1
+        if len(self._streaks) > _STREAKS:
+            del self._streaks[next(iter(self._streaks))]
+        tries = self._tries[url] = self._tries.get(url, 0) + 1
+        wait = backoff(max(tries, self._streaks[name]), response, base=self.budget.backoff)
+        if name != lease.host:
+            # Not this host's fault: its redirect is taken at its word, and the other host is left alone for a while.
+            self.parts.keep.retry(lease.link, response, tries)
+            await self.parts.frontier.block(name, self.parts.clock() + wait)
+            await self._moved(lease, response)
+            return True
+        if tries >= self.budget.attempts:
+            return False
+        self.parts.keep.retry(lease.link, response, tries)
+        await self.parts.frontier.give_back(lease, wait=wait)
+        return True
+
+    async def _moved(self, lease: Lease, response: Response) -> None:
+        """The link leads to a host that has to be waited for: the frontier gets the new address in its place."""
+        self._tries.pop(lease.link.url, None)
+        link = replace(lease.link, url=response.final_url, depth=lease.link.depth + 1)
+        offers = [Offer(link, lease.place)] if self.parts.fences.refusal(link) is None else []
+        wait = self._wait(lease.host, response)
+        await self.parts.frontier.complete(lease, "moved", offers, wait=wait)
 
     async def _read(self, lease: Lease, response: Response) -> tuple[Page | None, Failure | None, str]:
         """The page of a response, or the named reason why there is none."""
@@ -295,79 +331,22 @@ class Crawl:
             return None, response.failure, response.detail
         if response.final_url != lease.link.url:
             known = await self.parts.frontier.find(response.final_url)
-            if known is not None and known.state == "done":
+            if known is not None and (known.state == "leased" or known.reason == "fetched"):
                 return None, Failure.DUPLICATE, f"leads to {response.final_url}, which is here already"
         page = self.parts.parse(response, lease.link)
         if isinstance(page, Failure):
             return None, page, f"content type {response.content_type or 'unknown'}"
-        if self.parts.directives and "noindex" in page.directives:
+        if self.parts.fences.directives and "noindex" in page.directives:
             return page, Failure.NOINDEX, "the page asks not to be kept"
         return page, None, ""
 
-    def _place(self, visit: Visit) -> list[Outlink]:
-        """Every distinct link of the page with its place, or why it has none."""
-        page = visit.page
-        if page is None or not page.links:
-            return []
-        links: list[Link] = []
-        refused: dict[str, Outlink] = {}
-        closed = self.parts.directives and "nofollow" in page.directives
-        for link in page.links:
-            reason = Refusal.NOFOLLOW if closed else self._refusal(link)
-            if reason is None:
-                links.append(link)
-            else:
-                refused.setdefault(link.url, Outlink(link, None, reason))
-        best: dict[str, Outlink] = {}
-        for link, place in zip(links, self.parts.strategy.place(links, visit), strict=True):
-            known = best.get(link.url)
-            if known is None or (place is not None and (known.place is None or place.score > known.place.score)):
-                best[link.url] = Outlink(link, place, None if place is not None else Refusal.STRATEGY)
-        if self.parts.monotony is not None and self.parts.monotony.alert:
-            self._put_late(best)
-        return [*best.values(), *refused.values()]
-
-    def _refusal(self, link: Link) -> Refusal | None:
-        parts = self.parts
-        if link.rel and parts.directives and "nofollow" in link.rel.split():
-            return Refusal.NOFOLLOW
-        if parts.scope is not None and not parts.scope(link.url):
-            return Refusal.OUT_OF_SCOPE
-        if parts.limits is not None and (reason := refusal(link, parts.limits)) is not None:
-            return reason
-        if parts.monotony is not None and parts.monotony.alert and parts.monotony.endless(link.url, link.source):
-            return Refusal.TRAP
-        return None
-
-    def _put_late(self, outlinks: dict[str, Outlink]) -> None:
-        """Links that are suspected of leading into a trap go behind everything else."""
-        for url, out in outlinks.items():
-            place = out.place
-            if place is not None and self._exhausted(out.link):
-                parts = (*place.parts, ("monotonous", -_LATE))
-                outlinks[url] = Outlink(out.link, Place(place.score - _LATE, place.carry, parts))
-
-    def _exhausted(self, link: Link) -> bool:
-        return self.parts.monotony is not None and self.parts.monotony.exhausted(link.url)
-
-    async def _offers(self, outlinks: Sequence[Outlink]) -> list[Offer]:
-        """The placed links, combined with where they stand already if the strategy wants that."""
-        offers = [Offer(out.link, out.place) for out in outlinks if out.place is not None]
-        strategy = self.parts.strategy
-        if strategy.combines and offers:
-            waiting = await self.parts.frontier.places([offer.link.url for offer in offers])
-            for index, offer in enumerate(offers):
-                if (old := waiting.get(offer.link.url)) is not None:
-                    offers[index] = replace(offer, place=strategy.combine(old, offer.place), replace=True)
-        return offers
-
-    async def _wait(self, name: str, response: Response) -> float:
+    def _wait(self, name: str, response: Response) -> float:
         """Seconds from now until the host may be asked again: its delay runs from the last request's start."""
+        if self.parts.delay_of is None or host(response.final_url) != name:
+            return 0.0
         wait = response.wait or 0.0
-        if self.parts.delay_of is not None:
-            delay = self.parts.delay_of(name)
-            await self.parts.frontier.set_delay(name, delay)
-            wait = max(wait, response.at + delay - self.parts.clock())
+        if response.failure != Failure.ROBOTS:
+            wait = max(wait, response.at + self.parts.delay_of(name) - self.parts.clock())
         return wait
 
     async def _aftermath(self, visit: Visit, response: Response) -> None:
@@ -377,8 +356,8 @@ class Crawl:
         ends.discard(visit.link.url)
         if ends and visit.failure is None:
             await parts.frontier.settle(sorted(ends), "fetched")
-        if parts.monotony is not None and visit.page is not None:
-            parts.monotony.seen(visit.link.url, visit.page.words, visit.link.source)
+        if parts.fences.monotony is not None and visit.page is not None:
+            parts.fences.monotony.seen(visit.link.url, visit.page.words, visit.link.source)
         if scores := parts.strategy.revise():
             await parts.frontier.rescore(scores)
 

@@ -9,31 +9,37 @@ import time
 import tomllib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from ipaddress import ip_address
 from pathlib import Path
 from random import Random
-from typing import Annotated, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, NamedTuple, cast, get_args, get_origin, get_type_hints
 
 from topicrawl import parse, strategies
+from topicrawl.collection import report
 from topicrawl.collection.directory import Collection, topic_of
 from topicrawl.collection.store import Store
-from topicrawl.crawl import Budget, Crawl, Outlink, Parts, seed_links
-from topicrawl.errors import SeedError, SettingError
+from topicrawl.crawl import Budget, Crawl, Parts, seed_links
+from topicrawl.errors import CollectionError, SeedError, SettingError
 from topicrawl.fetch.guard import networks
 from topicrawl.fetch.http import Http, HttpSettings
 from topicrawl.fetch.polite import Polite
+from topicrawl.fetch.retry import TRANSIENT
 from topicrawl.frontier.contract import Offer, Rules
 from topicrawl.frontier.limits import Limits
-from topicrawl.frontier.monotony import Monotony
+from topicrawl.frontier.monotony import Monotony, MonotonyState
 from topicrawl.frontier.sqlite import Sqlite
+from topicrawl.placing import Fences, Outlink
 from topicrawl.records import Carry, Link, Response, Visit
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.strategies.strategy import Setting
 from topicrawl.topic import Topic
-from topicrawl.urls import canonical, fingerprint, host, join, origin
+from topicrawl.urls import canonical, fingerprint, join, origin
 
 log = logging.getLogger("topicrawl")
+
+_NOTED = 20_000  # origins whose sitemaps are known to be stored
 
 #: Media types that are asked for: what the parsers can read.
 READABLE = ("text/html", "application/xhtml+xml", "text/plain")
@@ -72,13 +78,21 @@ class Settings:
         networks(self.allow_net)
         self.addresses()
         strategies.make(self.strategy)
+        if not self.contact.isprintable() or not self.contact.isascii():
+            raise SettingError(f"contact is {self.contact!r}: it goes into a header, so write plain ASCII on one line")
+        if self.proxy and canonical(self.proxy) is None:
+            raise SettingError(f"proxy is {self.proxy!r}: write it as a URL, such as http://proxy.example:3128")
 
     def addresses(self) -> dict[str, str]:
-        pairs = [item.partition("=") for item in self.resolve]
-        for name, equals, address in pairs:
-            if not (name and equals and address):
-                raise SettingError(f"resolve takes name=address, not {name!r}")
-        return {name: address for name, _, address in pairs}
+        """Host names with the fixed addresses that were given for them."""
+        found = {}
+        for item in self.resolve:
+            name, _, address = item.partition("=")
+            try:
+                found[name] = str(ip_address(address))
+            except ValueError as error:
+                raise SettingError(f"resolve takes name=address with an IP address, not {item!r}") from error
+        return found
 
 
 class Known(NamedTuple):
@@ -109,7 +123,7 @@ def read_settings(path: Path) -> dict[str, object]:
         table = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise SettingError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SettingError(f"{path}: not valid TOML: {error}") from error
     expected = known_settings()
     for name, value in table.items():
@@ -145,7 +159,10 @@ class Keeping:
 
     collection: Collection
     polite: Polite
-    noted: set[str] = field(default_factory=set)  # origins whose sitemaps are stored
+    noted: dict[str, None] = field(default_factory=dict)  # origins that were looked at, the oldest first
+
+    def step_of(self, link: Link) -> int | None:
+        return self.collection.step_of(link)
 
     def keep(self, visit: Visit, response: Response, outlinks: Sequence[Outlink]) -> None:
         source = fingerprint(visit.url)
@@ -155,16 +172,22 @@ class Keeping:
         ]
         self.collection.keep(visit, response, rows)
         if (site := origin(visit.url)) not in self.noted:
-            self.noted.add(site)
-            # A sitemap is to be named by its whole address, but many sites forget that.
-            sitemaps = [url for name in self.polite.sitemaps_of(site) if (url := join(f"{site}/", name))]
-            if sitemaps:
-                self.collection.store.add_host(site, self.polite.delay_of(host(visit.url)), sitemaps)
+            self._note(site)
         if visit.failure is not None:
             log.info("failed %s: %s %s", visit.link.url, visit.failure, visit.detail)
 
+    def _note(self, site: str) -> None:
+        """Store the sitemaps of an origin that was not seen lately."""
+        self.noted[site] = None
+        if len(self.noted) > _NOTED:
+            del self.noted[next(iter(self.noted))]
+        # A sitemap is to be named by its whole address, but many sites forget that.
+        sitemaps = [url for name in self.polite.sitemaps_of(site) if (url := join(f"{site}/", name))]
+        if sitemaps:
+            self.collection.store.add_host(site, self.polite.delay_of(site.partition("://")[2]), sitemaps)
+
     def retry(self, link: Link, response: Response, attempt: int) -> None:
-        self.collection.store.add_failure(link.url, response, attempt)
+        self.collection.store.add_attempt(link.url, response, attempt)
         log.info(
             "attempt %d failed, will be made again %s: %s %s", attempt, link.url, response.failure, response.detail
         )
@@ -186,15 +209,80 @@ async def open_crawl(
     """
     settings = settings or Settings()
     urls = seed_urls(seeds)
+    vsm = Vsm(topic)
     facts: dict[str, Carry] = {"identity": identity(topic, settings), "seeds": list(urls)}
     with Collection(directory, topic, facts, min_free=settings.min_free << 20) as collection:
-        _same(directory, collection.store.fact("identity"), facts["identity"])
-        collection.store.set_facts({"settings": _plain(settings), "stopped": None})
+        same(directory, collection.store.fact("identity"), facts["identity"])
         collection.check_space()
-        async with _live(collection, topic, settings) as crawl:
+        async with AsyncExitStack() as stack:
+            frontier = await _frontier(collection, settings)
+            stack.push_async_callback(frontier.close)
+            http = await stack.enter_async_context(Http(_http_settings(settings)))
+            polite = Polite(http, delay=settings.delay, robots=settings.robots)
+            polite.told = frontier.set_delay
+            crawl = _crawl(collection, vsm, settings, frontier, polite)
+            _restore(collection.store, crawl.parts)
+            collection.store.set_facts({"settings": _plain(settings), "stopped": None})
+            await _retried(crawl, collection.store, urls)
             await crawl.seed(seed_links(urls))
-            yield crawl
-            collection.store.set_facts({"stopped": crawl.stopped})
+            try:
+                yield crawl
+            finally:
+                # What was learned is worth keeping also when the crawl ended in an error.
+                _save(collection.store, crawl)
+
+
+async def _frontier(collection: Collection, settings: Settings) -> Sqlite:
+    """The frontier of a collection, with all that the collection lost put back into it."""
+    path = collection.directory / "frontier.sqlite"
+    step, _ = report.counts(collection.store)
+    if step and not path.exists():
+        raise CollectionError(f"{path} is gone, and with it what was still to be fetched: bring it back from a backup")
+    rules = Rules(
+        delay=settings.delay,
+        host_pages=settings.host_pages,
+        lease_seconds=2 * Budget().deadline,
+        # Beyond our own attempts, only a page that kills the process each time uses them up.
+        attempts=settings.attempts + 20,
+    )
+    frontier = Sqlite(path, rules, time.time)
+    lost = collection.recover()
+    if lost:
+        log.warning("%d pages no longer read back and will be fetched again", len(lost))
+        # Where a redirect ended was settled with it, and must be opened with it.
+        ends = [Offer(replace(row.link, url=row.url), row.place) for row in lost if row.url != row.requested]
+        await frontier.reopen([*(Offer(row.link, row.place) for row in lost), *ends])
+        collection.store.forget(lost)
+    return frontier
+
+
+async def _retried(crawl: Crawl, store: Store, seeds: Sequence[str]) -> None:
+    """Open again what failed in passing: seeds that are named again, and all of it when nothing else is left."""
+    frontier = crawl.parts.frontier
+    names = ",".join(f"'{failure}'" for failure in sorted(TRANSIENT))
+    where = f"failure IN ({names})"
+    if (await frontier.counts()).waiting:
+        failed = [row for url in seeds for row in store.visits(f"{where} AND id=?", (fingerprint(url),))]
+    else:
+        failed = list(store.visits(where))
+    if failed:
+        await frontier.reopen([Offer(row.link, row.place) for row in failed])
+
+
+def _save(store: Store, crawl: Crawl) -> None:
+    """What the strategy and the trap finder have learned, and why the crawl stopped."""
+    learned: dict[str, Carry] = {"strategy": crawl.parts.strategy.state()}
+    if crawl.parts.fences.monotony is not None:
+        learned["monotony"] = cast(Carry, crawl.parts.fences.monotony.state())
+    store.set_facts({"learned": learned, "stopped": crawl.stopped})
+
+
+def _restore(store: Store, parts: Parts) -> None:
+    learned = store.fact("learned")
+    if isinstance(learned, dict):
+        parts.strategy.restore(learned.get("strategy"))
+        if parts.fences.monotony is not None and learned.get("monotony"):
+            parts.fences.monotony.restore(cast(MonotonyState, learned["monotony"]))
 
 
 def _plain(settings: Settings) -> dict[str, Carry]:
@@ -202,16 +290,23 @@ def _plain(settings: Settings) -> dict[str, Carry]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-def _same(directory: Path, known: Carry, wanted: Carry) -> None:
+def same(directory: Path, known: Carry, wanted: Carry) -> None:
     """Refuse to go on with a crawl that was started as another."""
     if not isinstance(known, dict) or not isinstance(wanted, dict):
         return
     for name, value in wanted.items():
         if known.get(name) != value:
-            before, now = (" ".join(it) if isinstance(it, dict) else it for it in (known.get(name), value))
+            before, now = (_shown(it) for it in (known.get(name), value))
             raise SettingError(
                 f"{directory} holds a crawl with another {name}: {before}, not {now}; name another directory with --out"
             )
+
+
+def _shown(value: Carry) -> str:
+    """A part of a crawl's identity for people; weights only where they differ from 1."""
+    if not isinstance(value, dict):
+        return str(value)
+    return " ".join(word if weight == 1.0 else f"{word}={weight}" for word, weight in value.items())
 
 
 def resumed(directory: Path, given: Mapping[str, object]) -> tuple[Topic, Settings]:
@@ -228,26 +323,6 @@ def resumed(directory: Path, given: Mapping[str, object]) -> tuple[Topic, Settin
     return topic_of(directory), Settings(**{**values, **given})  # type: ignore[arg-type]
 
 
-@asynccontextmanager
-async def _live(collection: Collection, topic: Topic, settings: Settings) -> AsyncIterator[Crawl]:
-    async with AsyncExitStack() as stack:
-        rules = Rules(
-            delay=settings.delay,
-            host_pages=settings.host_pages,
-            lease_seconds=2 * Budget().deadline,
-            # Beyond our own attempts, only a page that kills the process each time uses them up.
-            attempts=settings.attempts + 20,
-        )
-        frontier = Sqlite(collection.directory / "frontier.sqlite", rules, time.time)
-        stack.push_async_callback(frontier.close)
-        if collection.lost:
-            log.warning("%d pages no longer read back and will be fetched again", len(collection.lost))
-            await frontier.reopen([Offer(row.link, row.place) for row in collection.lost])
-        http = await stack.enter_async_context(Http(_http_settings(settings)))
-        polite = Polite(http, delay=settings.delay, robots=settings.robots)
-        yield _crawl(collection, topic, settings, frontier, polite)
-
-
 def _http_settings(settings: Settings) -> HttpSettings:
     return HttpSettings(
         contact=settings.contact,
@@ -261,10 +336,9 @@ def _http_settings(settings: Settings) -> HttpSettings:
     )
 
 
-def _crawl(collection: Collection, topic: Topic, settings: Settings, frontier: Sqlite, polite: Polite) -> Crawl:
+def _crawl(collection: Collection, vsm: Vsm, settings: Settings, frontier: Sqlite, polite: Polite) -> Crawl:
     strategy = strategies.make(settings.strategy)
-    vsm = Vsm(topic)
-    strategy.begin(Setting(topic, vsm, Random(0)))
+    strategy.begin(Setting(vsm.topic, vsm, Random(0)))
     parts = Parts(
         frontier=frontier,
         fetch=collection.through(polite),
@@ -273,13 +347,12 @@ def _crawl(collection: Collection, topic: Topic, settings: Settings, frontier: S
         strategy=strategy,
         keep=Keeping(collection, polite),
         clock=time.time,
-        limits=Limits(depth=settings.depth, length=settings.url_length),
-        monotony=Monotony(),
+        fences=Fences(Limits(depth=settings.depth, length=settings.url_length), Monotony()),
         delay_of=polite.delay_of,
     )
     budget = Budget(
         pages=settings.pages, seconds=settings.seconds, concurrency=settings.concurrency,
         attempts=settings.attempts, patience=settings.patience,
     )  # fmt: skip
-    step, pages = collection.store.counts()
+    step, pages = report.counts(collection.store)
     return Crawl(parts, budget, step=step, pages=pages)

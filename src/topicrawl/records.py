@@ -49,7 +49,6 @@ class Refusal(StrEnum):
     TOO_LONG = "url_too_long"
     REPEATING = "repeating_path"
     HOST_BUDGET = "host_budget"
-    HOST_BLOCKED = "host_blocked"
     OUT_OF_SCOPE = "out_of_scope"  # not in the recording, or outside the hosts the user named
     STRATEGY = "strategy"  # the strategy chose not to follow it
     TRAP = "trap"  # a long row of pages of one address pattern that brought nothing new

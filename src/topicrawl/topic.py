@@ -31,6 +31,7 @@ from topicrawl.urls import canonical
 
 #: Cosine above which a page counts as relevant: the lower of the two values that Kluev reports for the vector model.
 THRESHOLD = 0.18
+HEAVIEST = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,10 @@ class Topic:
         if not self.words:
             raise TopicError(f'the topic {self.name!r} has no words: name it in words, for example "dengue fever"')
         for word, weight in self.words.items():
-            if not 0 < weight < float("inf"):
-                raise TopicError(f"the weight of {word!r} is {weight}: weights are numbers above 0")
+            if not 0 < weight <= HEAVIEST:
+                raise TopicError(f"the weight of {word!r} is {weight}: weights are numbers above 0, up to {HEAVIEST:g}")
+        if any("\ud800" <= character <= "\udfff" for text in (self.name, *self.words) for character in text):
+            raise TopicError("the topic is not valid text: write it in UTF-8")
         if not 0 <= self.threshold <= 1:
             raise TopicError(f"threshold is {self.threshold}: it must be from 0 to 1")
 
@@ -101,7 +104,7 @@ def load(path: Path) -> Topic:
         table = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise TopicError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise TopicError(f"{path}: not valid TOML: {error}") from error
     _known(table, ("name", "languages", "threshold", "words", "examples"), path)
     examples = _table(table, "examples", path)

@@ -7,11 +7,21 @@ from pathlib import Path
 
 import pytest
 
+from topicrawl.collection.store import Store
+from topicrawl.topic import Topic
+
 SEED = "http://127.0.0.1:9/"
 
 MISTAKES = [
     (["crawl", "", "--seed", SEED], 2, "no words"),
     (["crawl", "?!", "--seed", SEED], 2, "no words"),
+    (["crawl", "the", "--seed", SEED], 2, "stand in every text"),
+    (["crawl", "d\udce9ngue", "--seed", SEED], 2, "UTF-8"),
+    (["crawl", "dengue", "--seed", SEED, "--out", "x" * 300], 3, "cannot be used"),
+    (["crawl", "dengue", "--seed", SEED, "--contact", "a\nb"], 2, "one line"),
+    (["crawl", "dengue", "--seed", SEED, "--proxy", "nowhere"], 2, "proxy"),
+    (["crawl", "dengue", "--seed", SEED, "--resolve", "a=b"], 2, "IP address"),
+    (["crawl", "dengue", "--seed", SEED, "--strategy", ".a:x"], 2, "cannot load"),
     (["crawl"], 2, "what is the topic"),
     (["crawl", "dengue"], 2, "--seed"),
     (["crawl", "dengue", "--seed", "who.int"], 2, "did you mean https://who.int"),
@@ -68,6 +78,36 @@ def test_a_mistake_in_the_settings_file_names_the_file(run, text: str, words: st
     assert ran.code == 2
     assert "c.toml" in ran.err
     assert words in ran.err
+
+
+def test_a_file_without_seeds_is_named(run) -> None:  # type: ignore[no-untyped-def]
+    Path("seeds.txt").write_text("\ufeff# none\n  # here\n")
+    ran = run("crawl", "dengue", "--seeds", "seeds.txt")
+    assert ran.code == 2
+    assert "seeds.txt names no seed" in ran.err
+
+
+def test_nested_tables_without_end_are_no_traceback(run) -> None:  # type: ignore[no-untyped-def]
+    Path("c.toml").write_text("a = " + "[" * 100_000)
+    for option in ("--config", "--topic"):
+        ran = run("crawl", *([] if option == "--topic" else ["dengue"]), "--seed", SEED, option, "c.toml")
+        assert ran.code == 2
+        assert "c.toml" in ran.err
+
+
+def test_a_damaged_database_is_one_line(run) -> None:  # type: ignore[no-untyped-def]
+    Path("dengue").mkdir()
+    store = Store(Path("dengue/topicrawl.sqlite"))
+    store.set_facts({"identity": "x" * 20_000})
+    store.close()
+    Path("dengue/topic.toml").write_text(Topic.of("dengue").toml())
+    data = bytearray(Path("dengue/topicrawl.sqlite").read_bytes())
+    data[4096:] = b"\xaa" * len(data[4096:])
+    Path("dengue/topicrawl.sqlite").write_bytes(data)
+    for command in (["crawl", "dengue", "--seed", SEED], ["status", "dengue"], ["why", "dengue", SEED]):
+        ran = run(*command)
+        assert ran.code == 3
+        assert "Traceback" not in ran.err
 
 
 def test_a_directory_of_another_program_is_left_alone(run) -> None:  # type: ignore[no-untyped-def]

@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 import pytest
-from warcio.archiveiterator import ArchiveIterator
 from tests.cli.live import chain, live_site
+from warcio.archiveiterator import ArchiveIterator
 
 OPTIONS = ["--allow-net", "127.0.0.0/8", "--delay", "0", "--min-free", "0", "--patience", "0.5"]
 
@@ -250,3 +250,107 @@ def test_a_full_disk_stops_with_its_own_exit_code(run, tmp_path: Path) -> None: 
         again = run("crawl", "dengue fever")
         assert again.code == 0, again.err
     assert len(rows("SELECT * FROM pages")) == 300
+
+
+def test_seeds_that_failed_in_passing_are_tried_again_when_they_are_named_again(run) -> None:  # type: ignore[no-untyped-def]
+    up = False
+
+    def answer(path: str) -> tuple[int, dict[str, str], bytes]:
+        return (200, {}, b"<p>dengue fever</p>") if up else (503, {}, b"")
+
+    with live_site(answer) as (address, _):
+        assert crawl(run, address, "--attempts", 1, "--no-robots").code == 5
+        up = True
+        assert crawl(run, address, "--no-robots").code == 0
+    assert rows("SELECT step, failure FROM visits") == [(1, None)]
+
+
+def test_a_crawl_without_its_frontier_is_not_taken_for_a_new_one(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(chain(3)) as (address, _):
+        crawl(run, address)
+        Path("dengue-fever/frontier.sqlite").unlink()
+        ran = crawl(run, address)
+    assert ran.code == 3
+    assert "frontier.sqlite is gone" in ran.err
+
+
+@pytest.mark.parametrize("leftover", ["topic.toml", "lock", "topicrawl.sqlite", "topic.new", "crawl.log"])
+def test_what_a_start_that_was_killed_at_once_leaves_behind_is_no_obstacle(run, leftover: str) -> None:  # type: ignore[no-untyped-def]
+    Path("dengue-fever").mkdir()
+    Path("dengue-fever", leftover).write_bytes(b"")
+    with live_site(chain(2)) as (address, _):
+        assert crawl(run, address).code == 0
+    assert len(rows("SELECT * FROM pages")) == 2
+
+
+def test_lost_pages_are_not_forgotten_by_a_resume_that_fails(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(chain(4)) as (address, _):
+        assert crawl(run, address).code == 0
+        archive = Path("dengue-fever/warc/00001.warc.gz")
+        os.truncate(archive, archive.stat().st_size - 40)
+        assert run("crawl", "malaria", "--out", "dengue-fever").code == 2
+        assert run("crawl", "dengue fever").code == 0
+    assert len(rows("SELECT * FROM pages")) == 4
+
+
+def test_a_lost_page_that_was_reached_by_a_redirect_comes_back(run) -> None:  # type: ignore[no-untyped-def]
+    def answer(path: str) -> tuple[int, dict[str, str], bytes]:
+        if path == "/0":
+            return 200, {}, b'<p>dengue</p><a href="/old">dengue fever</a>'
+        return (301, {"Location": "/new"}, b"") if path == "/old" else (200, {}, b"<p>dengue fever</p>")
+
+    with live_site(answer) as (address, _):
+        assert crawl(run, address, "--no-robots").code == 0
+        archive = Path("dengue-fever/warc/00001.warc.gz")
+        os.truncate(archive, archive.stat().st_size - 10)
+        assert run("crawl", "dengue fever").code == 0
+    assert [url for (url,) in rows("SELECT url FROM pages ORDER BY url")] == [f"{address}/0", f"{address}/new"]
+
+
+def test_a_stored_page_that_no_longer_reads_back_is_fetched_and_keeps_its_step(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(chain(4)) as (address, _):
+        assert crawl(run, address, "--pages", 2).code == 0
+        before = Path("dengue-fever/frontier.sqlite").read_bytes()
+        assert crawl(run, address, "--pages", 4).code == 0
+        # As after a power cut that the frontier felt more than the store; and one record is damaged.
+        for path in Path("dengue-fever").glob("frontier.sqlite*"):
+            path.unlink()
+        Path("dengue-fever/frontier.sqlite").write_bytes(before)
+        archive = Path("dengue-fever/warc/00001.warc.gz")
+        data = bytearray(archive.read_bytes())
+        ((start,),) = rows("SELECT start FROM visits WHERE step=3")
+        data[int(str(start)) + 20 : int(str(start)) + 60] = bytes(40)
+        archive.write_bytes(data)
+        ran = run("crawl", "dengue fever", "--pages", 9)
+        assert ran.code == 0, ran.err
+    assert [step for (step,) in rows("SELECT step FROM visits WHERE failure IS NULL ORDER BY step")] == [1, 2, 3, 4]
+
+
+def test_links_that_robots_forbids_cost_no_time(run) -> None:  # type: ignore[no-untyped-def]
+    def answer(path: str) -> tuple[int, dict[str, str], bytes]:
+        if path == "/robots.txt":
+            return 200, {"Content-Type": "text/plain"}, b"User-agent: *\nDisallow: /no\n"
+        forbidden = "".join(f'<a href="/no/{n}">dengue fever</a>' for n in range(40))
+        return 200, {}, f'<p>dengue</p>{forbidden}<a href="/good">x</a>'.encode()
+
+    begun = time.monotonic()
+    with live_site(answer) as (address, asked):
+        assert crawl(run, address, "--delay", "0.5").code == 0
+    assert asked == ["/robots.txt", "/0", "/good"]
+    assert time.monotonic() - begun < 5
+
+
+def test_a_host_that_has_given_all_it_may_is_named_as_the_reason(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(chain(9)) as (address, _):
+        crawl(run, address, "--host-pages", 3)
+    told = json.loads(run("why", "dengue-fever", f"{address}/3", "--json").out)
+    assert told["reason"] == "host_budget"
+
+
+def test_the_topic_of_the_directory_counts_not_the_words_said_again(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(chain(3)) as (address, _):
+        crawl(run, address, "--pages", 1)
+        topic = Path("dengue-fever/topic.toml")
+        topic.write_text(topic.read_text().replace("threshold = 0.18", "threshold = 0.99"))
+        ran = run("crawl", "dengue fever", "--pages", 3)
+    assert "3 pages, 0 relevant" in ran.err

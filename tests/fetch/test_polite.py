@@ -144,13 +144,32 @@ def test_no_two_requests_reach_a_host_inside_its_delay_whatever_they_are_for() -
         pages = [Link(site.url(path, host="a.test")) for path in links]
         pages += [Link(site.url(f"/{n}", host="b.test")) for n in range(3)]
         responses = await asyncio.gather(*map(polite, pages))
-        assert all(response.body == b"page" for response in responses)
+        assert all(response.body == b"page" or response.status == 301 for response in responses)
 
     site = visit(answers, steps, delay=DELAY)
-    assert len(site.paths("a.test")) == len(site.paths("b.test")) == 8
+    assert len(site.paths("a.test")) == 8
+    assert len(site.paths("b.test")) >= 4
     # The server shares our event loop and may read a request late, never early.
     assert min(site.gaps("a.test")) >= DELAY - 0.01
     assert min(site.gaps("b.test")) >= DELAY - 0.01
+
+
+def test_a_redirect_to_a_host_that_is_not_free_is_left_to_the_frontier() -> None:
+    def answers(request: Request) -> Reply:
+        port = request.host.rpartition(":")[2]
+        if request.path == "/to-b":
+            return redirect(f"http://b.test:{port}/from-a")
+        return Reply(b"page")
+
+    async def steps(site: Site, polite: Polite) -> None:
+        first = await polite(Link(site.url("/to-b", host="a.test")))
+        assert (first.status, first.body) == (200, b"page"), "b.test was free"
+        second = await polite(Link(site.url("/to-b", host="c.test")))
+        assert (second.status, second.failure) == (301, None)
+        assert second.final_url == site.url("/from-a", host="b.test")
+        assert [hop.url for hop in second.hops] == [site.url("/to-b", host="c.test")]
+
+    visit(answers, steps, delay=5.0, robots=False)
 
 
 def test_the_next_request_does_not_wait_for_a_slow_answer() -> None:

@@ -25,8 +25,9 @@ from topicrawl.collection import report
 from topicrawl.collection.directory import occupied
 from topicrawl.collection.store import Store
 from topicrawl.crawl import Crawl, Stop
+from topicrawl.database import errors_of
 from topicrawl.errors import SeedError, TopicError
-from topicrawl.plan import Settings, known_settings, open_crawl, read_settings, resumed, seed_urls
+from topicrawl.plan import Settings, identity, known_settings, open_crawl, read_settings, resumed, same, seed_urls
 from topicrawl.topic import Topic
 
 NOTHING_FETCHED = 5
@@ -109,10 +110,12 @@ class Asked:
         texts = list(self.seeds)
         if self.seed_file is not None:
             try:
-                lines = self.seed_file.read_text("utf-8").splitlines()
+                lines = self.seed_file.read_text("utf-8-sig").splitlines()
             except (OSError, UnicodeDecodeError) as error:
                 raise SeedError(f"{self.seed_file}: cannot be read: {error}") from error
-            texts += [line for line in lines if line.strip() and not line.startswith("#")]
+            texts += [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+            if not texts:
+                raise SeedError(f"{self.seed_file} names no seed: write one web address a line")
         return seed_urls(texts)
 
 
@@ -132,7 +135,9 @@ def _agreed(asked: Asked) -> tuple[Path, Topic, Settings]:
     given = {**(read_settings(asked.config) if asked.config else {}), **asked.given}
     if occupied(directory):
         known, settings = resumed(directory, given)
-        return directory, topic or known, settings
+        if topic is not None:
+            same(directory, identity(known, settings), identity(topic, settings))
+        return directory, known, settings
     if topic is None:
         raise TopicError(f"there is no crawl in {directory} yet: name the topic in words or with --topic FILE")
     if not asked.seeds and not asked.seed_file:
@@ -233,7 +238,8 @@ def _closing_words(asked: Asked, directory: Path, stop: Stop, tally: Tally) -> N
 def _logging(path: Path) -> Iterator[None]:
     """The crawl's log file, for as long as the crawl runs."""
     log = logging.getLogger("topicrawl")
-    handler = logging.FileHandler(path, encoding="utf-8")
+    with errors_of(path):
+        handler = logging.FileHandler(path, encoding="utf-8", errors="replace")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     log.addHandler(handler)
     log.setLevel(logging.INFO)

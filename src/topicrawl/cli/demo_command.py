@@ -81,6 +81,8 @@ class Asked:
 
 def _cleared(out: Path) -> None:
     """Remove an earlier demo, and only that."""
+    if out.is_file():
+        raise CollectionError(f"{out} is a file; name another directory with --out")
     if out.exists():
         strangers = {path.name for path in out.iterdir()} - {*STRATEGIES, "harvest.svg"}
         if strangers:

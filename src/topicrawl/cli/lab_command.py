@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import sys
 from dataclasses import dataclass
@@ -83,7 +84,8 @@ def run(**options: Any) -> None:
         with asked.out.open("w", encoding="utf-8") as file:
             asyncio.run(_simulated(recording, task, Out(file, task.fetches, sys.stderr.isatty())))
     except OSError as error:
-        raise SpaceError(f"{asked.out}: cannot be written: {error.strerror}") from error
+        kind = SpaceError if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else UsageError
+        raise kind(f"{asked.out} cannot be written: {error.strerror}") from error
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import click
 
-from topicrawl.collection.report import inlinks
+from topicrawl.collection import report
 from topicrawl.collection.store import Store, Stored
 from topicrawl.errors import UsageError
 from topicrawl.frontier.contract import Entry
 from topicrawl.frontier.sqlite_look import look
+from topicrawl.records import Refusal
 from topicrawl.urls import canonical
 
 _LONGEST_CHAIN = 1000
@@ -97,9 +98,12 @@ def _known(store: Store, url: str, entry: Entry) -> Explanation:
 
 def _refused(store: Store, url: str) -> Explanation:
     """A link that never reached the frontier, or no link at all."""
-    for link in inlinks(store, url):
-        detail = f"the link “{link.anchor}” on {link.source} was not followed"
-        return Explanation(url, False, str(link.refusal), detail, _chain(store, store.visit_of(link.source)))
+    link = report.refused(store, url)
+    if link is not None:
+        detail = f"the link “{link.anchor}” on {link.source or 'a page that asked not to be kept'} was not followed"
+        return Explanation(url, False, link.refusal, detail, _chain(store, store.visit_of(link.source)))
+    if report.offered(store, url):
+        return Explanation(url, False, Refusal.HOST_BUDGET, "its host has given as many pages as it may")
     return Explanation(url, False, "unseen", "no page that was fetched links to it")
 
 

@@ -10,39 +10,49 @@ DIR/lock                 held by the process that writes
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import IO
 
 from topicrawl import topic as topics
+from topicrawl.collection import report
 from topicrawl.collection.archive import Archive
 from topicrawl.collection.store import Row, Store, Stored
-from topicrawl.errors import CollectionError, SpaceError
+from topicrawl.database import Lock, errors_of
+from topicrawl.errors import CollectionError, DamagedError, SpaceError
 from topicrawl.records import Carry, Fetch, Link, Response, Visit
 from topicrawl.topic import Topic
 
 _RECENT = 1024  # more visits than can ever be stored and not yet complete
 _SPACE_EVERY = 50  # pages between two looks at the free space
+# What a start that ended in its first moments leaves behind.
+_OURS = ("lock", "topic.toml", "topic.new", "crawl.log", "topicrawl.sqlite", "frontier.sqlite")
 
 
 def occupied(directory: Path) -> bool:
     """Whether there is a crawl in the directory; a directory with other things in it is refused."""
-    if (directory / "topicrawl.sqlite").exists():
-        return True
-    if directory.exists():
+    with errors_of(directory):
+        if not directory.exists():
+            return False
         if not directory.is_dir():
-            raise CollectionError(f"{directory}: is a file, not a directory")
-        # What a start that was interrupted in its first moments leaves behind is ours.
-        strangers = {path.name for path in directory.iterdir()} - {"lock", "topic.toml", "crawl.log"}
-        if strangers:
-            raise CollectionError(
-                f"{directory}: holds other files ({min(strangers)}) and no crawl; name another directory with --out"
-            )
+            raise CollectionError(f"{directory} is a file, not a directory")
+        names = sorted(os.listdir(directory))
+    if "topicrawl.sqlite" in names:
+        if not (directory / "topicrawl.sqlite").stat().st_size:
+            return False
+        store = Store(directory / "topicrawl.sqlite", readonly=True)
+        try:
+            return store.fact("identity") is not None
+        finally:
+            store.close()
+    strangers = [name for name in names if not name.startswith(_OURS)]
+    if strangers:
+        raise CollectionError(
+            f"{directory} holds other files ({strangers[0]}) and no crawl; name another directory with --out"
+        )
     return False
 
 
@@ -53,48 +63,54 @@ class Collection:
         self.directory = directory
         self.resumed = occupied(directory)
         self.min_free = min_free
-        try:
+        with errors_of(directory):
             directory.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise CollectionError(f"{directory}: cannot be made: {error.strerror}") from error
-        self._lock = _locked(directory / "lock")
+        self._lock = Lock(directory / "lock", directory)
         try:
+            if not self.resumed:
+                # The facts go in last: a directory without them is no crawl yet.
+                _written(directory / "topic.toml", topic.toml())
             self.store = Store(directory / "topicrawl.sqlite")
             if not self.resumed:
-                _written(directory / "topic.toml", topic.toml())
                 self.store.set_facts(facts)
-            self.archive = Archive(directory, about={"robots": "obey"})
-            self.lost = self._recover()
+            self.archive = Archive(directory)
         except BaseException:
-            self._lock.close()
+            self._lock.release()
             raise
-        self._recent = {row.requested: row for row in self._last(_RECENT)}
+        recent = self.store.visits("step > (SELECT max(step) FROM visits) - ?", (_RECENT,))
+        self._recent = {row.requested: row for row in recent}
         self._since_look = 0
 
-    def _last(self, n: int) -> list[Stored]:
-        return list(self.store.visits("step > (SELECT max(step) FROM visits) - ?", (n,)))
+    def recover(self) -> list[Stored]:
+        """Cut the archive to what the store knows; returns the visits whose pages no longer read back.
 
-    def _recover(self) -> list[Stored]:
-        """Cut the archive to what the store knows; returns the visits whose pages no longer read back."""
-        last = self.store.last_spot()
+        They are to be put back into the frontier before the store forgets them.
+        """
+        last = report.last_spot(self.store)
         self.archive.cut(last)
         if last is None or self.archive.whole(last):
             return []
-        lost = [row for row in self.store.visits("segment=?", (last.segment,)) if row.spot]
-        lost = [row for row in lost if row.spot and not self.archive.whole(row.spot)]
-        self.store.forget([row.step for row in lost])
+        stored = self.store.visits("segment=?", (last.segment,))
+        lost = [row for row in stored if row.spot is not None and not self.archive.whole(row.spot)]
+        for row in lost:
+            self._recent.pop(row.requested, None)
         return lost
 
+    def step_of(self, link: Link) -> int | None:
+        """The step of a visit that a killed run stored but did not complete."""
+        known = self._recent.get(link.url)
+        return known.step if known is not None else None
+
     def keep(self, visit: Visit, response: Response, outlinks: Sequence[Row]) -> None:
-        """Archive and store a visit. When this returns, no crash can lose it."""
+        """Archive and store a visit. When this returns, no kill can lose it."""
         self._since_look += 1
         if self._since_look >= _SPACE_EVERY:
             self._since_look = 0
             self.check_space()
         spot = None
-        if (again := self._recent.pop(visit.link.url, None)) is not None:
+        if (again := self._recent.pop(visit.link.url, None)) is not None and visit.failure is None:
             spot = again.spot
-        elif visit.failure is None:
+        if spot is None and visit.failure is None:
             spot = self.archive.write(response)
         self.store.add(visit, response, spot, outlinks)
 
@@ -103,9 +119,12 @@ class Collection:
 
         async def archived_or_fetched(link: Link) -> Response:
             known = self._recent.get(link.url)
-            if known is not None and known.spot is not None and known.failure is None:
-                return replace(self.archive.read(known.spot), url=link.url, final_url=known.url)
-            self._recent.pop(link.url, None)
+            if known is not None and known.spot is not None:
+                try:
+                    return replace(self.archive.read(known.spot), url=link.url, final_url=known.url)
+                except DamagedError:
+                    # Its step stays its own; the page itself is fetched and archived anew.
+                    self._recent[link.url] = known._replace(segment=None)
             return await fetch(link)
 
         return archived_or_fetched
@@ -122,7 +141,7 @@ class Collection:
         self.archive.sync()
         self.archive.close()
         self.store.close()
-        self._lock.close()
+        self._lock.release()
 
     def __enter__(self) -> Collection:
         return self
@@ -138,32 +157,9 @@ def topic_of(directory: Path) -> Topic:
     return topics.load(directory / "topic.toml")
 
 
-def _locked(path: Path) -> IO[str]:
-    """The lock of a directory, held until the file is closed or the process ends, however it ends."""
-    try:
-        file = path.open("a+")
-    except OSError as error:
-        raise CollectionError(f"{path.parent}: cannot be written to: {error.strerror}") from error
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        file.seek(0)
-        holder = file.read().strip() or "unknown"
-        file.close()
-        raise CollectionError(
-            f"{path.parent}: another process (id {holder}) is crawling into it; `topicrawl status` may look at it"
-        ) from error
-    file.truncate(0)
-    file.write(str(os.getpid()))
-    file.flush()
-    return file
-
-
 def _written(path: Path, text: str) -> None:
     """Write a file so that a crash leaves the whole of it or none."""
     draft = path.with_suffix(".new")
-    try:
+    with errors_of(path):
         draft.write_text(text, "utf-8")
         draft.replace(path)
-    except OSError as error:
-        raise SpaceError(f"{path}: cannot be written: {error.strerror}") from error

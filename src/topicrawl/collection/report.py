@@ -5,41 +5,62 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+from topicrawl.collection.archive import Spot
 from topicrawl.collection.store import Store
 from topicrawl.urls import fingerprint, host
 
 
-class Inlink(NamedTuple):
-    """A link to a page, as it stood on another."""
+class Refused(NamedTuple):
+    """A link that was not followed."""
 
     source: str
     anchor: str
-    score: float | None
-    refusal: str | None
+    refusal: str
+
+
+def counts(store: Store) -> tuple[int, int]:
+    """The last step, and the number of pages kept."""
+    ((step, pages),) = store.rows("SELECT coalesce(max(step), 0), count(*) FILTER (WHERE failure IS NULL) FROM visits")
+    return int(str(step)), int(str(pages))
 
 
 def harvest(store: Store, threshold: float) -> tuple[int, int]:
     """How many pages are kept, and how many of them are relevant."""
     sql = "SELECT count(*), count(*) FILTER (WHERE relevance >= ?) FROM visits WHERE failure IS NULL"
-    ((pages, relevant),) = store.db.execute(sql, (threshold,))
-    return int(pages), int(relevant)
+    ((pages, relevant),) = store.rows(sql, (threshold,))
+    return int(str(pages)), int(str(relevant))
+
+
+def last_spot(store: Store) -> Spot | None:
+    """Where the archive must end."""
+    sql = "SELECT segment, start, length FROM visits WHERE segment IS NOT NULL ORDER BY segment DESC, start DESC"
+    for segment, start, length in store.rows(f"{sql} LIMIT 1"):
+        return Spot(int(str(segment)), int(str(start)), int(str(length)))
+    return None
 
 
 def hosts(store: Store) -> Counter[str]:
     """How many pages of each host are kept."""
-    return Counter(host(url) for (url,) in store.db.execute("SELECT url FROM pages"))
+    return Counter(host(str(url)) for (url,) in store.rows("SELECT url FROM pages"))
 
 
 def failures(store: Store) -> dict[str, int]:
     """How often each failure was final, most frequent first."""
     sql = "SELECT failure, count(*) FROM visits WHERE failure IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1"
-    return {str(name): int(count) for name, count in store.db.execute(sql)}
+    return {str(name): int(str(count)) for name, count in store.rows(sql)}
 
 
-def inlinks(store: Store, url: str, *, most: int = 1) -> list[Inlink]:
-    """Links to a URL from pages that are kept."""
+def refused(store: Store, url: str) -> Refused | None:
+    """A link to a URL that was not followed; a page that asked not to be kept has no address any more."""
     sql = (
-        "SELECT p.url, l.anchor, l.score, l.refusal FROM links l JOIN pages p ON p.id = l.source "
-        "WHERE l.target = ? LIMIT ?"
+        "SELECT coalesce(p.url, ''), l.anchor, l.refusal FROM links l LEFT JOIN pages p ON p.id = l.source "
+        "WHERE l.target = ? AND l.refusal IS NOT NULL LIMIT 1"
     )
-    return [Inlink(*row) for row in store.db.execute(sql, (fingerprint(url), most))]
+    for source, anchor, refusal in store.rows(sql, (fingerprint(url),)):
+        return Refused(str(source), str(anchor), str(refusal))
+    return None
+
+
+def offered(store: Store, url: str) -> bool:
+    """Whether any stored page links to a URL; looks at every link that is stored."""
+    return bool(store.rows("SELECT 1 FROM links WHERE target = ? LIMIT 1", (fingerprint(url),)))

@@ -7,40 +7,38 @@ which spares a look-up for each of the hundred links of a page.
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from topicrawl.collection.archive import Spot
-from topicrawl.errors import CollectionError, DamagedError, SpaceError
+from topicrawl.database import Database, Shape, errors_of
 from topicrawl.records import Carry, Link, Place, Response, Visit
 from topicrawl.urls import fingerprint
 
-VERSION = 1
-_MARK = 0x70C1  # application id: tells our files from other programs'
-
-_SCHEMA = """
-CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE visits (
-    step INTEGER PRIMARY KEY, id INTEGER NOT NULL UNIQUE, requested TEXT NOT NULL, url TEXT NOT NULL,
-    source TEXT NOT NULL, anchor TEXT NOT NULL, depth INTEGER NOT NULL,
-    score REAL NOT NULL, parts TEXT NOT NULL, carry TEXT NOT NULL, relevance REAL,
-    failure TEXT, detail TEXT NOT NULL, status INTEGER NOT NULL, at REAL NOT NULL, seconds REAL NOT NULL,
-    segment INTEGER, start INTEGER, length INTEGER);
-CREATE TABLE pages (
-    id INTEGER PRIMARY KEY, step INTEGER NOT NULL, url TEXT NOT NULL, title TEXT NOT NULL, language TEXT NOT NULL,
-    words INTEGER NOT NULL, bytes INTEGER NOT NULL, type TEXT NOT NULL, canonical TEXT NOT NULL, digest TEXT NOT NULL);
-CREATE TABLE links (
-    source INTEGER NOT NULL, position INTEGER NOT NULL, target INTEGER NOT NULL, score REAL, refusal TEXT,
-    anchor TEXT NOT NULL, PRIMARY KEY (source, position)) WITHOUT ROWID;
-CREATE TABLE failures (
-    url TEXT NOT NULL, failure TEXT NOT NULL, detail TEXT NOT NULL, status INTEGER NOT NULL, attempt INTEGER NOT NULL,
-    at REAL NOT NULL);
-CREATE TABLE hosts (origin TEXT PRIMARY KEY, delay REAL, sitemaps TEXT NOT NULL) WITHOUT ROWID;
-"""
-
+SHAPE = Shape(
+    name="a collection",
+    application=0x70C1,
+    version=1,
+    schema=(
+        "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+        "CREATE TABLE visits (step INTEGER PRIMARY KEY, id INTEGER NOT NULL UNIQUE, requested TEXT NOT NULL,"
+        " url TEXT NOT NULL, source TEXT NOT NULL, anchor TEXT NOT NULL, depth INTEGER NOT NULL, score REAL NOT NULL,"
+        " parts TEXT NOT NULL, carry TEXT NOT NULL, relevance REAL, failure TEXT, detail TEXT NOT NULL,"
+        " status INTEGER NOT NULL, at REAL NOT NULL, seconds REAL NOT NULL,"
+        " segment INTEGER, start INTEGER, length INTEGER)",
+        "CREATE TABLE pages (id INTEGER PRIMARY KEY, step INTEGER NOT NULL, url TEXT NOT NULL, title TEXT NOT NULL,"
+        " language TEXT NOT NULL, words INTEGER NOT NULL, bytes INTEGER NOT NULL, type TEXT NOT NULL,"
+        " canonical TEXT NOT NULL, digest TEXT NOT NULL)",
+        "CREATE TABLE links (source INTEGER NOT NULL, position INTEGER NOT NULL, target INTEGER NOT NULL, score REAL,"
+        " refusal TEXT, anchor TEXT NOT NULL, PRIMARY KEY (source, position)) WITHOUT ROWID",
+        # What was not refused is known to the frontier, which is asked first.
+        "CREATE INDEX refused ON links (target) WHERE refusal IS NOT NULL",
+        "CREATE TABLE failures (url TEXT NOT NULL, failure TEXT NOT NULL, detail TEXT NOT NULL,"
+        " status INTEGER NOT NULL, attempt INTEGER NOT NULL, at REAL NOT NULL)",
+        "CREATE TABLE hosts (origin TEXT PRIMARY KEY, delay REAL, sitemaps TEXT NOT NULL) WITHOUT ROWID",
+    ),
+)
 
 #: A stored link of a page: source, position, target, score when offered, refusal, anchor; in the table's order.
 Row: TypeAlias = tuple[int, int, int, float | None, str | None, str]
@@ -90,110 +88,80 @@ class Store:
 
     def __init__(self, path: Path, *, readonly: bool = False) -> None:
         self.path = path
-        new = not path.exists()
-        if readonly and new:
-            raise CollectionError(f"{path}: there is no crawl here")
-        mode = "ro" if readonly else "rwc"
-        try:
-            self.db = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None)
-            if new:
-                self._create()
-            self._check()
-        except sqlite3.DatabaseError as error:
-            raise CollectionError(f"{path}: cannot be opened: {error}") from error
-
-    def _create(self) -> None:
-        self.db.execute("PRAGMA journal_mode=WAL")
-        script = f"BEGIN; PRAGMA application_id={_MARK}; PRAGMA user_version={VERSION}; {_SCHEMA} COMMIT;"
-        self.db.executescript(script)
-
-    def _check(self) -> None:
-        (mark,) = self.db.execute("PRAGMA application_id").fetchone()
-        (version,) = self.db.execute("PRAGMA user_version").fetchone()
-        if mark != _MARK:
-            raise CollectionError(f"{self.path}: this file belongs to another program")
-        if version > VERSION:
-            raise CollectionError(
-                f"{self.path}: written by a newer Topicrawl (format {version}, this one knows {VERSION}): upgrade"
-            )
-        self.db.execute("PRAGMA synchronous=NORMAL")
-
-    @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing; a full disk is a SpaceError."""
-        try:
-            self.db.execute("BEGIN IMMEDIATE")
-            yield self.db
-            self.db.execute("COMMIT")
-        except sqlite3.OperationalError as error:
-            self._roll_back()
-            if "full" in str(error) or "disk I/O" in str(error):
-                raise SpaceError(f"{self.path}: no space left on the disk; free some and start again") from error
-            raise DamagedError(f"{self.path}: {error}") from error
-        except BaseException:
-            self._roll_back()
-            raise
-
-    def _roll_back(self) -> None:
-        if self.db.in_transaction:
-            self.db.execute("ROLLBACK")
+        self.db = Database(path, SHAPE, readonly=readonly)
 
     def add(self, visit: Visit, response: Response, spot: Spot | None, links: Sequence[Row]) -> None:
         """Store a visit with all that hangs on it. A visit to the same link replaces the earlier one."""
         link, place = visit.link, visit.place
         row = Stored(
-            visit.step, fingerprint(link.url), link.url, visit.url, link.source, link.anchor, link.depth,
+            visit.step, fingerprint(link.url), link.url, visit.url, link.source, _writable(link.anchor), link.depth,
             place.score, json.dumps(place.parts), json.dumps(place.carry), visit.relevance,
-            visit.failure, visit.detail, visit.status, visit.at, response.seconds,
+            visit.failure, _writable(visit.detail), visit.status, visit.at, response.seconds,
             spot.segment if spot else None, spot.offset if spot else None, spot.length if spot else None,
         )  # fmt: skip
-        page = fingerprint(visit.url)
-        with self.transaction() as db:
-            db.execute(f"INSERT OR REPLACE INTO visits VALUES ({','.join('?' * len(row))})", row)
+        with self.db.transaction():
+            self.db.execute(_ADD_VISIT, row)
             if visit.failure is not None:
-                failed = (link.url, visit.failure, visit.detail, visit.status, 0, visit.at)
-                db.execute("INSERT INTO failures VALUES (?,?,?,?,?,?)", failed)
+                failed = (link.url, visit.failure, row.detail, visit.status, 0, visit.at)
+                self.db.execute(_ADD_FAILURE, failed)
             elif visit.page is not None:
-                content = visit.page
-                db.execute(
-                    "INSERT OR REPLACE INTO pages VALUES (?,?,?,?,?,?,?,?,?,?)",
-                    (page, visit.step, visit.url, content.title, content.language, len(content.words),
-                     len(response.body), response.content_type, content.canonical, content.digest),
+                page = visit.page
+                values = (
+                    fingerprint(visit.url), visit.step, visit.url, _writable(page.title), page.language,
+                    len(page.words), len(response.body), _writable(response.content_type), page.canonical, page.digest,
                 )  # fmt: skip
+                self.db.execute("INSERT OR REPLACE INTO pages VALUES (?,?,?,?,?,?,?,?,?,?)", values)
             if links:
-                db.executemany("INSERT OR REPLACE INTO links VALUES (?,?,?,?,?,?)", links)
+                self._add_links(links)
 
-    def add_failure(self, url: str, response: Response, attempt: int) -> None:
-        row = (url, response.failure, response.detail, response.status, attempt, response.at)
-        with self.transaction() as db:
-            db.execute("INSERT INTO failures VALUES (?,?,?,?,?,?)", row)
+    def _add_links(self, links: Sequence[Row]) -> None:
+        sql = "INSERT OR REPLACE INTO links VALUES (?,?,?,?,?,?)"
+        try:
+            self.db.executemany(sql, links)
+        except UnicodeEncodeError:
+            # Seldom enough to look at the anchors only when one of them cannot be written.
+            self.db.executemany(sql, [(*row[:5], _writable(row[5])) for row in links])
+
+    def add_attempt(self, url: str, response: Response, attempt: int) -> None:
+        """Store an attempt that failed and will be made again."""
+        detail = _writable(response.detail)
+        with self.db.transaction():
+            row = (url, response.failure, detail, response.status, attempt, response.at)
+            self.db.execute(_ADD_FAILURE, row)
 
     def add_host(self, origin: str, delay: float | None, sitemaps: Sequence[str]) -> None:
-        with self.transaction() as db:
+        with self.db.transaction():
             row = (origin, delay, json.dumps(list(sitemaps)))
-            db.execute("INSERT OR REPLACE INTO hosts VALUES (?,?,?)", row)
+            self.db.execute("INSERT OR REPLACE INTO hosts VALUES (?,?,?)", row)
 
-    def forget(self, steps: Sequence[int]) -> None:
+    def forget(self, rows: Sequence[Stored]) -> None:
         """Drop visits whose pages were lost, so that they can be made again."""
-        with self.transaction() as db:
-            for step in steps:
-                db.execute("DELETE FROM pages WHERE step=?", (step,))
-                db.execute("DELETE FROM visits WHERE step=?", (step,))
+        with self.db.transaction():
+            for row in rows:
+                self.db.execute("DELETE FROM pages WHERE id=? AND step=?", (fingerprint(row.url), row.step))
+                self.db.execute("DELETE FROM visits WHERE step=?", (row.step,))
 
     def fact(self, name: str) -> Carry:
-        row = self.db.execute("SELECT value FROM facts WHERE name=?", (name,)).fetchone()
+        with errors_of(self.path):
+            row = self.db.execute("SELECT value FROM facts WHERE name=?", (name,)).fetchone()
         value: Carry = json.loads(row[0]) if row else None
         return value
 
     def set_facts(self, facts: Mapping[str, Carry]) -> None:
-        with self.transaction() as db:
+        with self.db.transaction():
             rows = [(name, json.dumps(value)) for name, value in facts.items()]
-            db.executemany("INSERT OR REPLACE INTO facts VALUES (?,?)", rows)
+            self.db.executemany("INSERT OR REPLACE INTO facts VALUES (?,?)", rows)
+
+    def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:
+        """The answer to a question; reading only."""
+        with errors_of(self.path):
+            return self.db.execute(sql, values).fetchall()
 
     def visits(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Stored]:
         """Stored visits in the order in which they were made."""
-        rows = self.db.execute(f"SELECT * FROM visits WHERE {where} ORDER BY step", values)
-        return (Stored(*row) for row in rows)
+        with errors_of(self.path):
+            for row in self.db.execute(f"SELECT * FROM visits WHERE {where} ORDER BY step", values):
+                yield Stored(*row)
 
     def visit_of(self, url: str) -> Stored | None:
         """The visit that asked for a URL, or else the one that ended there."""
@@ -202,18 +170,18 @@ class Store:
             found = next(self.visits("step=(SELECT step FROM pages WHERE id=?)", (fingerprint(url),)), None)
         return found
 
-    def last_spot(self) -> Spot | None:
-        """The end of what the archive must hold."""
-        sql = "SELECT segment, start, length FROM visits WHERE segment IS NOT NULL ORDER BY segment DESC, start DESC"
-        row = self.db.execute(f"{sql} LIMIT 1").fetchone()
-        return Spot(*row) if row else None
-
-    def counts(self) -> tuple[int, int]:
-        """The last step, and the number of pages kept."""
-        ((step, pages),) = self.db.execute(
-            "SELECT coalesce(max(step), 0), count(*) FILTER (WHERE failure IS NULL) FROM visits"
-        )
-        return int(step), int(pages)
-
     def close(self) -> None:
         self.db.close()
+
+
+_ADD_FAILURE = "INSERT INTO failures VALUES (?,?,?,?,?,?)"  # attempt 0: it was the last one
+_ADD_VISIT = f"INSERT OR REPLACE INTO visits VALUES ({','.join('?' * len(Stored._fields))})"
+
+
+def _writable(text: str) -> str:
+    """Text that UTF-8 can hold: a page may have half a character where it should have none.
+
+    >>> _writable("caf\\u00e9"), _writable("\\ud800")
+    ('café', '?')
+    """
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -51,6 +51,12 @@ class Pace:
             lock = self._locks[host] = asyncio.Lock()
         return Turn(self, host, max(self.delay, delay or 0.0), lock)
 
+    def free(self, host: str) -> bool:
+        """Whether a request could leave now: nobody waits for the host, and its delay has passed."""
+        start, delay = self._starts.get(host, (float("-inf"), 0.0))
+        lock = self._locks.get(host)
+        return (lock is None or not lock.locked()) and start + max(self.delay, delay) <= self._clock()
+
     async def _ready(self, host: str, delay: float) -> None:
         start, before = self._starts.get(host, (float("-inf"), 0.0))
         due = start + max(delay, before)

@@ -19,7 +19,11 @@ from topicrawl.urls import host
 
 
 class Polite:
-    """A `Fetch` over HTTP. `robots=False` is for one's own site; the pace is kept all the same."""
+    """A `Fetch` over HTTP. `robots=False` is for one's own site; the pace is kept all the same.
+
+    `told` is called with a host and the longer delay that its robots.txt asks for, before a page is asked for: whoever
+    remembers delays across restarts must know it before anything can go wrong.
+    """
 
     def __init__(
         self,
@@ -31,6 +35,7 @@ class Polite:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self._http = http
+        self.told: Callable[[str, float], Awaitable[None]] | None = None
         self._pace = Pace(delay, clock=clock, sleep=sleep)
         # The product token alone: with version and contact, no group of a robots.txt would match.
         agent = http.settings.agent.partition("/")[0]
@@ -38,7 +43,7 @@ class Polite:
 
     async def __call__(self, link: Link) -> Response:
         """The response at the end of the link's redirects, or why there is none."""
-        return await followed(link.url, self._asked)
+        return await followed(link.url, self._asked, self._pace.free)
 
     def delay_of(self, name: str) -> float:
         """Seconds between two requests to a host: the usual delay, or the Crawl-delay of its robots.txt."""
@@ -67,6 +72,8 @@ class Polite:
                     wait=verdict.wait,
                 )
             delay = verdict.delay
+            if self.told is not None and delay > self._pace.delay:
+                await self.told(host(url), delay)
         async with self._pace.turn(host(url), delay) as turn:
             return await self._http.get(url, sent=turn.started)
 

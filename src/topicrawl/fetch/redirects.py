@@ -7,15 +7,18 @@ from dataclasses import replace
 
 from topicrawl.fetch.status import REDIRECTS
 from topicrawl.records import Failure, Hop, Response
-from topicrawl.urls import join
+from topicrawl.urls import host, join
 
 MAX_REDIRECTS = 10
 
 
-async def followed(url: str, ask: Callable[[str], Awaitable[Response]]) -> Response:
+async def followed(
+    url: str, ask: Callable[[str], Awaitable[Response]], free: Callable[[str], bool] = lambda name: True
+) -> Response:
     """The response at the end, with the hops on the way; a circle or a dead end is a failure.
 
-    Time adds up over the hops; waiting for a host's turn is no part of it.
+    A redirect to another host that is not free now is not followed: the response is the redirect, its final URL the
+    address it leads to. Time adds up over the hops; waiting for a host's turn is no part of it.
     """
     asked = url
     hops: list[Hop] = []
@@ -32,7 +35,10 @@ async def followed(url: str, ask: Callable[[str], Awaitable[Response]]) -> Respo
         if failure is not None or target is None:
             response = replace(response, failure=failure, detail=detail)
             break
+        elsewhere = host(target) != host(url)
         url = target
+        if elsewhere and not free(host(target)):
+            break
     if not hops:
         return response
     return replace(response, url=asked, final_url=url, hops=tuple(hops), seconds=seconds)

@@ -14,11 +14,12 @@ from pathlib import Path
 from random import Random
 
 from topicrawl import parse, strategies
-from topicrawl.crawl import Budget, Crawl, Outlink, Parts, seed_links
+from topicrawl.crawl import Budget, Crawl, Parts, seed_links
 from topicrawl.errors import SeedError
 from topicrawl.fetch.replay import Recording
 from topicrawl.frontier.contract import Rules
 from topicrawl.frontier.memory import Memory
+from topicrawl.placing import Fences, Outlink
 from topicrawl.records import Link, Response, Visit
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.strategies.strategy import Setting
@@ -40,6 +41,9 @@ class Task:
 
 class Forget:
     """Keeps nothing: a simulated visit is looked at and dropped."""
+
+    def step_of(self, link: Link) -> int | None:
+        return None
 
     def keep(self, visit: Visit, response: Response, outlinks: Sequence[Outlink]) -> None:
         pass
@@ -64,8 +68,7 @@ async def simulate(recording: Recording, task: Task) -> AsyncIterator[Visit]:
         strategy=strategy,
         keep=Forget(),
         clock=lambda: 0.0,
-        scope=None if task.open_world else recording.known,
-        directives=False,
+        fences=Fences(scope=None if task.open_world else recording.known, directives=False),
     )
     crawl = Crawl(parts, Budget(fetches=task.fetches, concurrency=1, attempts=1))
     await crawl.seed(seed_links(task.seeds))

@@ -13,6 +13,7 @@ from itertools import repeat
 from math import fsum, hypot
 from operator import mul
 
+from topicrawl.errors import TopicError
 from topicrawl.records import Page
 from topicrawl.text.tokens import words as tokenise
 from topicrawl.text.vectors import norm
@@ -38,6 +39,7 @@ class Vsm:
     """
 
     def __init__(self, topic: Topic) -> None:
+        self.topic = topic
         self.lexicon = topic.lexicon
         tokens = {token: None for word in topic.words for token in tokenise(word)}
         # The topic's own words are never stop words: "The Who" is a topic.
@@ -50,6 +52,8 @@ class Vsm:
         self.query = {term: weight / heaviest * self.lexicon.idf(term) for term, weight in terms.items()}
         self._terms = frozenset(self.query)
         self._norm = norm(self.query)
+        if not self._norm:
+            raise TopicError(f"the words of the topic {topic.name!r} stand in every text: add a word that does not")
         self._page: Page | None = None
         self._page_score = 0.0
 

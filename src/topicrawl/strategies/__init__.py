@@ -58,7 +58,7 @@ def make(spec: str) -> Strategy:
 def _outside(module_name: str, attribute: str) -> type[Strategy]:
     try:
         kind = getattr(importlib.import_module(module_name), attribute)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise StrategyError(f"cannot load the strategy {module_name}:{attribute}: {error}") from error
     if not (isinstance(kind, type) and issubclass(kind, Strategy)):
         raise StrategyError(f"{module_name}:{attribute} is not a Strategy class")
