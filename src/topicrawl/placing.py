@@ -7,7 +7,7 @@ everything else, because a finite site made from one mould looks the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from topicrawl.frontier.contract import Frontier, Offer
@@ -72,9 +72,10 @@ def placed(visit: Visit, strategy: Strategy, fences: Fences) -> list[Outlink]:
         known = best.get(link.url)
         if known is None or (place is not None and (known.place is None or place.score > known.place.score)):
             best[link.url] = Outlink(link, place, None if place is not None else Refusal.STRATEGY)
-    for url, out in best.items():
-        if out.place is not None and fences.exhausted(out.link):
-            best[url] = out._replace(place=_late(out.place))
+    if fences.monotony is not None and fences.monotony.alert:
+        for url, out in best.items():
+            if out.place is not None and fences.exhausted(out.link):
+                best[url] = out._replace(place=_late(out.place))
     return [*best.values(), *(out for url, out in refused.items() if url not in best)]
 
 
@@ -89,5 +90,5 @@ async def combined(outlinks: Sequence[Outlink], strategy: Strategy, frontier: Fr
         waiting = await frontier.places([offer.link.url for offer in offers])
         for index, offer in enumerate(offers):
             if (old := waiting.get(offer.link.url)) is not None:
-                offers[index] = replace(offer, place=strategy.combine(old, offer.place), replace=True)
+                offers[index] = offer._replace(place=strategy.combine(old, offer.place), replace=True)
     return offers

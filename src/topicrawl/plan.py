@@ -19,6 +19,7 @@ from typing import Annotated, NamedTuple, cast, get_args, get_origin, get_type_h
 from topicrawl import parse, strategies
 from topicrawl.collection import report
 from topicrawl.collection.directory import Collection, topic_of
+from topicrawl.collection.links import packed
 from topicrawl.collection.store import Store
 from topicrawl.crawl import Budget, Crawl, Parts, seed_links
 from topicrawl.errors import CollectionError, SeedError, SettingError
@@ -165,12 +166,7 @@ class Keeping:
         return self.collection.step_of(link)
 
     def keep(self, visit: Visit, response: Response, outlinks: Sequence[Outlink]) -> None:
-        source = fingerprint(visit.url)
-        rows = [
-            (source, link.position, fingerprint(link.url), place.score if place else None, refusal, link.anchor)
-            for link, place, refusal in outlinks
-        ]
-        self.collection.keep(visit, response, rows)
+        self.collection.keep(visit, response, packed(outlinks) if outlinks else None)
         if (site := origin(visit.url)) not in self.noted:
             self._note(site)
         if visit.failure is not None:

@@ -303,9 +303,7 @@ def test_a_kill_at_any_instant_loses_no_page_that_was_acknowledged(tmp_path: Pat
     random = Random(11)
     known: list[Spot] = []
     for _ in range(12):
-        last = (
-            [str(part) for part in (known[-1].segment, known[-1].offset, known[-1].length)] if known else []
-        )
+        last = [str(part) for part in (known[-1].segment, known[-1].offset, known[-1].length)] if known else []
         child = subprocess.Popen(
             [sys.executable, "-c", CHILD, str(tmp_path), str(len(known)), *last],
             stdout=subprocess.PIPE,

@@ -131,23 +131,17 @@ def test_the_first_record_says_who_wrote_the_segment_and_how() -> None:
 
 ODD: dict[str, Response] = {
     "non-latin value": replace(PLAIN, headers={"x-title": "Птицы 鳥 — été"}),
-    "bytes that are no UTF-8": replace(
-        PLAIN, headers={"x-title": b"caf\xe9".decode("utf-8", "surrogateescape")}
-    ),
+    "bytes that are no UTF-8": replace(PLAIN, headers={"x-title": b"caf\xe9".decode("utf-8", "surrogateescape")}),
     "empty value": replace(PLAIN, headers={"x-empty": ""}),
     "very long value": replace(PLAIN, headers={"x-long": "y" * 30_000, "after": "1"}),
     "many headers": replace(PLAIN, headers={f"x-{number}": "v" for number in range(2_000)}),
     "no headers": replace(PLAIN, headers={}),
-    "an archive's own headers": replace(
-        PLAIN, headers={"x-archive-orig-content-length": "7", "content-length": "9"}
-    ),
+    "an archive's own headers": replace(PLAIN, headers={"x-archive-orig-content-length": "7", "content-length": "9"}),
     "status without a reason": replace(PLAIN, status=299),
     "status beyond the table": replace(PLAIN, status=999),
     "empty body": replace(PLAIN, body=b""),
     "ten megabytes": replace(PLAIN, body=Random(3).randbytes(5_000_000) + b"b" * 5_000_000),
-    "a body that looks like a record": replace(
-        PLAIN, body=b"\r\n\r\nWARC/1.1\r\nWARC-Type: response\r\n\r\n"
-    ),
+    "a body that looks like a record": replace(PLAIN, body=b"\r\n\r\nWARC/1.1\r\nWARC-Type: response\r\n\r\n"),
     "a named failure": replace(PLAIN, status=429, failure=Failure.RATE_LIMITED, detail="429", wait=30.0),
 }
 
@@ -213,9 +207,7 @@ def test_every_flipped_bit_in_the_data_is_noticed() -> None:
 
 
 names = st.from_regex(r"[a-z][a-z0-9_-]{0,20}", fullmatch=True)
-values = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40).map(
-    lambda text: text.strip(" ")
-)
+values = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40).map(lambda text: text.strip(" "))
 urls = st.from_regex(r"https?://[a-z]{1,9}\.org/[!-~]{0,30}", fullmatch=True)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +20,8 @@ from types import TracebackType
 from topicrawl import topic as topics
 from topicrawl.collection import report
 from topicrawl.collection.archive import Archive
-from topicrawl.collection.store import Row, Store, Stored
+from topicrawl.collection.links import Packed
+from topicrawl.collection.store import Store, Stored
 from topicrawl.database import Lock, errors_of
 from topicrawl.errors import CollectionError, DamagedError, SpaceError
 from topicrawl.records import Carry, Fetch, Link, Response, Visit
@@ -101,7 +102,7 @@ class Collection:
         known = self._recent.get(link.url)
         return known.step if known is not None else None
 
-    def keep(self, visit: Visit, response: Response, outlinks: Sequence[Row]) -> None:
+    def keep(self, visit: Visit, response: Response, links: Packed | None = None) -> None:
         """Archive and store a visit. When this returns, no kill can lose it."""
         self._since_look += 1
         if self._since_look >= _SPACE_EVERY:
@@ -112,7 +113,7 @@ class Collection:
             spot = again.spot
         if spot is None and visit.failure is None:
             spot = self.archive.write(response)
-        self.store.add(visit, response, spot, outlinks)
+        self.store.add(visit, response, spot, links)
 
     def through(self, fetch: Fetch) -> Fetch:
         """A fetch function that takes what a killed run had stored, but not completed, from the archive."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from topicrawl.collection.archive import Spot
+from topicrawl.collection.links import Packed, StoredLink, leads_to, unpacked
 from topicrawl.collection.store import Store
 from topicrawl.urls import fingerprint, host
 
@@ -50,17 +52,36 @@ def failures(store: Store) -> dict[str, int]:
     return {str(name): int(str(count)) for name, count in store.rows(sql)}
 
 
+def links(store: Store, url: str) -> list[StoredLink]:
+    """The links of a stored page, in their order."""
+    rows = store.rows("SELECT targets, scores, refusals, anchors FROM links WHERE source = ?", (fingerprint(url),))
+    return [link for row in rows for link in unpacked(_packed(row))]
+
+
 def refused(store: Store, url: str) -> Refused | None:
-    """A link to a URL that was not followed; a page that asked not to be kept has no address any more."""
-    sql = (
-        "SELECT coalesce(p.url, ''), l.anchor, l.refusal FROM links l LEFT JOIN pages p ON p.id = l.source "
-        "WHERE l.target = ? AND l.refusal IS NOT NULL LIMIT 1"
-    )
-    for source, anchor, refusal in store.rows(sql, (fingerprint(url),)):
-        return Refused(str(source), str(anchor), str(refusal))
+    """A link to a URL that was not followed, with the page it stood on; looks at every page that has such links."""
+    target = fingerprint(url)
+    sql = "SELECT source, targets, scores, refusals, anchors FROM links WHERE refusals != ''"
+    for source, *row in store.each(sql):
+        link = leads_to(_packed(row), target)
+        if link is not None and link.refusal is not None:
+            pages = store.rows("SELECT url FROM pages WHERE id = ?", (source,))
+            # A page that asked not to be kept has no address any more.
+            return Refused(str(pages[0][0]) if pages else "", link.anchor, link.refusal)
     return None
 
 
 def offered(store: Store, url: str) -> bool:
-    """Whether any stored page links to a URL; looks at every link that is stored."""
-    return bool(store.rows("SELECT 1 FROM links WHERE target = ? LIMIT 1", (fingerprint(url),)))
+    """Whether any stored page links to a URL; looks at every page."""
+    target = fingerprint(url)
+    return any(
+        leads_to(_packed(row), target) is not None
+        for row in store.each("SELECT targets, scores, refusals, anchors FROM links")
+    )
+
+
+def _packed(row: Sequence[object]) -> Packed:
+    targets, scores, refusals, anchors = row
+    assert isinstance(targets, bytes)
+    assert isinstance(scores, bytes)
+    return Packed(targets, scores, str(refusals), str(anchors))

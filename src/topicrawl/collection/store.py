@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from topicrawl.collection.archive import Spot
+from topicrawl.collection.links import Packed
 from topicrawl.database import Database, Shape, errors_of
 from topicrawl.records import Carry, Link, Place, Response, Visit
 from topicrawl.urls import fingerprint
@@ -30,18 +31,14 @@ SHAPE = Shape(
         "CREATE TABLE pages (id INTEGER PRIMARY KEY, step INTEGER NOT NULL, url TEXT NOT NULL, title TEXT NOT NULL,"
         " language TEXT NOT NULL, words INTEGER NOT NULL, bytes INTEGER NOT NULL, type TEXT NOT NULL,"
         " canonical TEXT NOT NULL, digest TEXT NOT NULL)",
-        "CREATE TABLE links (source INTEGER NOT NULL, position INTEGER NOT NULL, target INTEGER NOT NULL, score REAL,"
-        " refusal TEXT, anchor TEXT NOT NULL, PRIMARY KEY (source, position)) WITHOUT ROWID",
-        # What was not refused is known to the frontier, which is asked first.
-        "CREATE INDEX refused ON links (target) WHERE refusal IS NOT NULL",
+        # All links of a page in one row (see `links.py`): a row each took as long as scoring them.
+        "CREATE TABLE links (source INTEGER PRIMARY KEY, targets BLOB NOT NULL, scores BLOB NOT NULL,"
+        " refusals TEXT NOT NULL, anchors TEXT NOT NULL)",
         "CREATE TABLE failures (url TEXT NOT NULL, failure TEXT NOT NULL, detail TEXT NOT NULL,"
         " status INTEGER NOT NULL, attempt INTEGER NOT NULL, at REAL NOT NULL)",
         "CREATE TABLE hosts (origin TEXT PRIMARY KEY, delay REAL, sitemaps TEXT NOT NULL) WITHOUT ROWID",
     ),
 )
-
-#: A stored link of a page: source, position, target, score when offered, refusal, anchor; in the table's order.
-Row: TypeAlias = tuple[int, int, int, float | None, str | None, str]
 
 
 class Stored(NamedTuple):
@@ -90,13 +87,13 @@ class Store:
         self.path = path
         self.db = Database(path, SHAPE, readonly=readonly)
 
-    def add(self, visit: Visit, response: Response, spot: Spot | None, links: Sequence[Row]) -> None:
+    def add(self, visit: Visit, response: Response, spot: Spot | None, links: Packed | None = None) -> None:
         """Store a visit with all that hangs on it. A visit to the same link replaces the earlier one."""
         link, place = visit.link, visit.place
         row = Stored(
-            visit.step, fingerprint(link.url), link.url, visit.url, link.source, _writable(link.anchor), link.depth,
+            visit.step, fingerprint(link.url), link.url, visit.url, link.source, writable(link.anchor), link.depth,
             place.score, json.dumps(place.parts), json.dumps(place.carry), visit.relevance,
-            visit.failure, _writable(visit.detail), visit.status, visit.at, response.seconds,
+            visit.failure, writable(visit.detail), visit.status, visit.at, response.seconds,
             spot.segment if spot else None, spot.offset if spot else None, spot.length if spot else None,
         )  # fmt: skip
         with self.db.transaction():
@@ -107,24 +104,16 @@ class Store:
             elif visit.page is not None:
                 page = visit.page
                 values = (
-                    fingerprint(visit.url), visit.step, visit.url, _writable(page.title), page.language,
-                    len(page.words), len(response.body), _writable(response.content_type), page.canonical, page.digest,
+                    fingerprint(visit.url), visit.step, visit.url, writable(page.title), page.language,
+                    len(page.words), len(response.body), writable(response.content_type), page.canonical, page.digest,
                 )  # fmt: skip
                 self.db.execute("INSERT OR REPLACE INTO pages VALUES (?,?,?,?,?,?,?,?,?,?)", values)
-            if links:
-                self._add_links(links)
-
-    def _add_links(self, links: Sequence[Row]) -> None:
-        sql = "INSERT OR REPLACE INTO links VALUES (?,?,?,?,?,?)"
-        try:
-            self.db.executemany(sql, links)
-        except UnicodeEncodeError:
-            # Seldom enough to look at the anchors only when one of them cannot be written.
-            self.db.executemany(sql, [(*row[:5], _writable(row[5])) for row in links])
+            if links is not None:
+                self.db.execute("INSERT OR REPLACE INTO links VALUES (?,?,?,?,?)", (fingerprint(visit.url), *links))
 
     def add_attempt(self, url: str, response: Response, attempt: int) -> None:
         """Store an attempt that failed and will be made again."""
-        detail = _writable(response.detail)
+        detail = writable(response.detail)
         with self.db.transaction():
             row = (url, response.failure, detail, response.status, attempt, response.at)
             self.db.execute(_ADD_FAILURE, row)
@@ -152,10 +141,14 @@ class Store:
             rows = [(name, json.dumps(value)) for name, value in facts.items()]
             self.db.executemany("INSERT OR REPLACE INTO facts VALUES (?,?)", rows)
 
+    def each(self, sql: str, values: Sequence[object] = ()) -> Iterator[tuple[object, ...]]:
+        """The rows of an answer that is too large to hold; reading only."""
+        with errors_of(self.path):
+            yield from self.db.execute(sql, values)
+
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:
         """The answer to a question; reading only."""
-        with errors_of(self.path):
-            return self.db.execute(sql, values).fetchall()
+        return list(self.each(sql, values))
 
     def visits(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Stored]:
         """Stored visits in the order in which they were made."""
@@ -178,10 +171,10 @@ _ADD_FAILURE = "INSERT INTO failures VALUES (?,?,?,?,?,?)"  # attempt 0: it was 
 _ADD_VISIT = f"INSERT OR REPLACE INTO visits VALUES ({','.join('?' * len(Stored._fields))})"
 
 
-def _writable(text: str) -> str:
+def writable(text: str) -> str:
     """Text that UTF-8 can hold: a page may have half a character where it should have none.
 
-    >>> _writable("caf\\u00e9"), _writable("\\ud800")
+    >>> writable("caf\\u00e9"), writable("\\ud800")
     ('café', '?')
     """
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

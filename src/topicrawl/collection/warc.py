@@ -114,9 +114,7 @@ def _response(fields: Mapping[str, str], block: bytes) -> Response:
         url=beside.get("url", fields["warc-target-uri"]),
         final_url=fields["warc-target-uri"],
         status=int(answer.split(None, 2)[1]),
-        headers={
-            name.removeprefix(_ORIGINAL): value for name, value in _lines(answer) if name not in _CODING
-        },
+        headers={name.removeprefix(_ORIGINAL): value for name, value in _lines(answer) if name not in _CODING},
         body=body,
         at=datetime.fromisoformat(fields["warc-date"]).timestamp(),
         hops=tuple(Hop(url, status) for url, status in beside.get("hops", ())),

@@ -20,15 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from topicrawl.records import Link, Place
 
 State = Literal["waiting", "leased", "done", "dropped"]
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(NamedTuple):
     """A link with the place a strategy gave it. `replace` sets a waiting link's place even if it is lower."""
 
     link: Link

@@ -23,7 +23,7 @@ from topicrawl.urls import host
 _SLOTS = 4096  # of a pattern's memory; a word's slot is its checksum
 _FULL = 0.6  # share of taken slots beyond which too many new words would look old
 _GENERATION = 30  # pages; what neither this generation nor the one before has seen is new again
-_WORDS = 160  # looked at in each quarter of a page, so that a long menu cannot stand for all of it
+_WORDS = 80  # looked at in each quarter of a page, so that a long menu cannot stand for all of it
 _SAVED = 500  # patterns whose words survive a restart, some 2 kB each
 _VOCABULARY = 50_000  # words whose slot is remembered
 _SMALL = 20  # a page that differs from the one before in fewer words is judged as if it were so many

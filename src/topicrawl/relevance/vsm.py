@@ -49,6 +49,7 @@ class Vsm:
             for term in self.lexicon.terms(tokenise(word), self._own):
                 terms[term] = terms.get(term, 0.0) + weight
         heaviest = max(terms.values(), default=1.0)
+        self._aligned = self.lexicon.aligned
         self.query = {term: weight / heaviest * self.lexicon.idf(term) for term, weight in terms.items()}
         self._terms = frozenset(self.query)
         self._norm = norm(self.query)
@@ -60,7 +61,8 @@ class Vsm:
     def score(self, page: Page) -> float:
         """The page's similarity. Judge and guide both ask for the same page, so the last answer is kept."""
         if page is not self._page:
-            self._page_score = self._cosine(self.lexicon.terms([*tokenise(page.title), *page.words], self._own))
+            words = (*tokenise(page.title), *page.words)
+            self._page_score = self._cosine(self.lexicon.terms(words, self._own) if self._own else self._aligned(words))
             self._page = page
         return self._page_score
 
@@ -79,7 +81,7 @@ class Vsm:
         tokens = tokenise(_BETWEEN.join(texts))
         if self._own or tokens.count(_FENCE) != len(texts) - 1:
             return [self.phrase(text) for text in texts]  # stop words matter, or a text holds the fence itself
-        terms = self.lexicon.aligned(tokens)
+        terms = self._aligned(tokens)
         scores = [0.0] * len(texts)
         if self._terms.isdisjoint(terms):
             return scores
@@ -88,7 +90,7 @@ class Vsm:
         for number, end in enumerate((*fences, len(tokens))):
             found = terms[start:end]
             if not self._terms.isdisjoint(found):
-                scores[number] = self._cosine([term for term in found if term])
+                scores[number] = self._cosine(found)
             start = end + 1
         return scores
 
@@ -97,6 +99,7 @@ class Vsm:
         counts = Counter(terms)
         if self._terms.isdisjoint(counts):
             return 0.0
+        counts.pop("", None)
         idf, rarest = self.lexicon.rarity
         length = hypot(*map(mul, counts.values(), map(idf.get, counts, repeat(rarest))))
         product = fsum([weight * idf.get(term, rarest) * counts[term] for term, weight in self.query.items()])

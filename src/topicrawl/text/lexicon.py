@@ -106,21 +106,21 @@ class Lexicon:
         ['', 'owl']
         """
         words = words if isinstance(words, list | tuple) else list(words)
-        # Asking a plain dictionary for all words, and again after learning the new ones, stays in C.
+        # Asking a plain dictionary stays in C; the few words that are new come after.
         found = list(map(self._terms.get, words))
-        if None in found:
-            for word, term in zip(words, found, strict=True):
-                if term is None:
-                    self._learn(word)
-            found = list(map(self._terms.get, words))
-            if len(self._terms) > _CACHED:
-                self._terms.clear()
+        at = -1
+        for _ in range(found.count(None)):
+            at = found.index(None, at + 1)
+            found[at] = self._learned(words[at])
         return found  # type: ignore[return-value]  # every word is known by now
 
-    def _learn(self, word: str) -> None:
+    def _learned(self, word: str) -> str:
+        if len(self._terms) >= _CACHED:
+            self._terms.clear()
         # A single character is a letter or a marker, unless its script writes words with one.
         empty = word in self.stop or (len(word) == 1 and (word < "\u0e00" or not word.isalnum()))
-        self._terms[word] = "" if empty else self.stem(word)
+        term = self._terms[word] = "" if empty else self.stem(word)
+        return term
 
     def idf(self, term: str) -> float:
         """How rare a stem is: 0 for one in every document; an unknown one counts as the rarest known.
