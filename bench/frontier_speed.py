@@ -30,14 +30,18 @@ def rss() -> int:
 
 
 def page(start: int, count: int, hosts: int, draw: random.Random, source: str = "") -> list[Offer]:
-    """The links of a page: four of five stay on one host, the others lead anywhere; 70 characters on average."""
-    home = int(hosts * draw.random() ** 3)  # few hosts have most pages
+    """The links of a page: four of five stay on its host, the others lead anywhere; 70 characters on average."""
+    home = source.split("/")[2] if source else name(int(hosts * draw.random() ** 3))  # few hosts have most pages
     offers = []
     for number in range(start, start + count):
-        host = home if draw.random() < 0.8 else int(hosts * draw.random())
-        url = f"https://www.site-{host:05}.example.org/section-{number % 97}/some-page-title-{number}.html"
+        host = home if draw.random() < 0.8 else name(int(hosts * draw.random()))
+        url = f"https://{host}/section-{number % 97}/some-page-title-{number}.html"
         offers.append(Offer(Link(url, source, f"anchor text {number % 1000}", depth=3), Place(draw.random())))
     return offers
+
+
+def name(host: int) -> str:
+    return f"www.site-{host:05}.example.org"
 
 
 async def fill(frontier: Frontier, links: int, hosts: int, draw: random.Random) -> float:
