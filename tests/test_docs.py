@@ -183,6 +183,14 @@ def test_python_listings_are_python(page: Path) -> None:
             ast.parse(text)
 
 
+def test_sql_listings_can_be_asked(page: Path, tmp_path: Path) -> None:
+    Store(tmp_path / "topicrawl.sqlite").close()
+    database = sqlite3.connect(tmp_path / "topicrawl.sqlite")
+    for text in blocks(page, "sql"):
+        database.executescript(text)
+    database.close()
+
+
 def test_toml_listings_are_topics_or_settings(page: Path, tmp_path: Path) -> None:
     for number, text in enumerate(blocks(page, "toml")):
         path = tmp_path / f"{number}.toml"
