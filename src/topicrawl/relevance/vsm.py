@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import repeat
 from math import fsum, hypot
-from operator import mul
 
 from topicrawl.errors import TopicError
 from topicrawl.records import Page
@@ -49,7 +47,6 @@ class Vsm:
             for term in self.lexicon.terms(tokenise(word), self._own):
                 terms[term] = terms.get(term, 0.0) + weight
         heaviest = max(terms.values(), default=1.0)
-        self._aligned = self.lexicon.aligned
         self.query = {term: weight / heaviest * self.lexicon.idf(term) for term, weight in terms.items()}
         self._terms = frozenset(self.query)
         self._norm = norm(self.query)
@@ -62,7 +59,7 @@ class Vsm:
         """The page's similarity. Judge and guide both ask for the same page, so the last answer is kept."""
         if page is not self._page:
             words = (*tokenise(page.title), *page.words)
-            self._page_score = self._cosine(self.lexicon.terms(words, self._own) if self._own else self._aligned(words))
+            self._page_score = self._cosine(self._weights(words))
             self._page = page
         return self._page_score
 
@@ -71,7 +68,7 @@ class Vsm:
 
     def phrase(self, text: str) -> float:
         """The similarity of one short text."""
-        return self._cosine(self.lexicon.terms(tokenise(text), self._own))
+        return self._cosine(self._weights(tokenise(text)))
 
     def phrases(self, texts: Sequence[str]) -> list[float]:
         """The similarities of many short texts, such as the anchors of a page.
@@ -81,26 +78,28 @@ class Vsm:
         tokens = tokenise(_BETWEEN.join(texts))
         if self._own or tokens.count(_FENCE) != len(texts) - 1:
             return [self.phrase(text) for text in texts]  # stop words matter, or a text holds the fence itself
-        terms = self._aligned(tokens)
+        terms = self.lexicon.aligned(tokens)
         scores = [0.0] * len(texts)
         if self._terms.isdisjoint(terms):
             return scores
         fences = [index for index, token in enumerate(tokens) if token == _FENCE]
         start = 0
         for number, end in enumerate((*fences, len(tokens))):
-            found = terms[start:end]
-            if not self._terms.isdisjoint(found):
-                scores[number] = self._cosine(found)
+            if not self._terms.isdisjoint(terms[start:end]):
+                scores[number] = self._cosine(self._weights(tokens[start:end]))
             start = end + 1
         return scores
 
-    def _cosine(self, terms: Sequence[str]) -> float:
-        # The same as `vectors.cosine` of `vectors.tf_idf`, without the vector: tf's divisor cancels out.
-        counts = Counter(terms)
-        if self._terms.isdisjoint(counts):
+    def _weights(self, words: Sequence[str]) -> dict[str, float]:
+        if not self._own:
+            return self.lexicon.weights(words)
+        counts = Counter(self.lexicon.terms(words, self._own))
+        return {term: count * self.lexicon.idf(term) for term, count in counts.items()}
+
+    def _cosine(self, weights: dict[str, float]) -> float:
+        # The same as `vectors.cosine` of `vectors.tf_idf`: what tf is divided by cancels out.
+        if self._terms.isdisjoint(weights):
             return 0.0
-        counts.pop("", None)
-        idf, rarest = self.lexicon.rarity
-        length = hypot(*map(mul, counts.values(), map(idf.get, counts, repeat(rarest))))
-        product = fsum([weight * idf.get(term, rarest) * counts[term] for term, weight in self.query.items()])
+        length = hypot(*weights.values())
+        product = fsum([weight * weights[term] for term, weight in self.query.items() if term in weights])
         return min(1.0, product / (length * self._norm)) if length else 0.0

@@ -8,6 +8,7 @@ Tables are read when they are first asked for.
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache, cached_property
 from importlib import resources
@@ -73,6 +74,7 @@ class Lexicon:
         known = algorithm in Stemmer.algorithms()
         self._stemmer = Stemmer.Stemmer(algorithm, 0) if known else None
         self._terms: dict[str, str] = {}  # word → its term, or "" when it is none
+        self._weighted: dict[str, tuple[str, float]] = {}  # word → its term and that term's idf
 
     @cached_property
     def stop(self) -> frozenset[str]:
@@ -121,6 +123,28 @@ class Lexicon:
         empty = word in self.stop or (len(word) == 1 and (word < "\u0e00" or not word.isalnum()))
         term = self._terms[word] = "" if empty else self.stem(word)
         return term
+
+    def weights(self, words: Iterable[str]) -> dict[str, float]:
+        """Term → how often it occurs, times its idf: a page's vector before any scaling.
+
+        >>> lexicon("xx").weights(["owl", "night", "owl"])
+        {'owl': 2.0, 'night': 1.0}
+        """
+        found: dict[str, float] = {}
+        known = self._weighted.get
+        # Counting first: a page repeats its words, and the large table is asked for each only once.
+        for word, count in Counter(words).items():
+            term, idf = known(word) or self._weigh(word)
+            found[term] = found.get(term, 0.0) + count * idf
+        found.pop("", None)
+        return found
+
+    def _weigh(self, word: str) -> tuple[str, float]:
+        if len(self._weighted) >= _CACHED:
+            self._weighted.clear()
+        (term,) = self.aligned((word,))
+        entry = self._weighted[word] = (term, self.idf(term) if term else 0.0)
+        return entry
 
     def idf(self, term: str) -> float:
         """How rare a stem is: 0 for one in every document; an unknown one counts as the rarest known.

@@ -25,9 +25,7 @@ _LOWER = bytes(
     byte if byte > 127 else ord(chr(byte).lower()) if chr(byte).isalnum() else ord(" ") for byte in range(256)
 )
 # Thai, Lao, Tibetan, Burmese; Hangul; Khmer; kana; Han; the planes of rare Han characters.
-_UNSPACED_RANGES = (
-    "\u0e01-\u0eff\u0f40-\u0fbc\u1000-\u109f\u1100-\u11ff\u1780-\u17d3\u3005-\u3007\u3040-\u30ff"
-)
+_UNSPACED_RANGES = "\u0e01-\u0eff\u0f40-\u0fbc\u1000-\u109f\u1100-\u11ff\u1780-\u17d3\u3005-\u3007\u3040-\u30ff"
 _UNSPACED_RANGES += "\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 _ALWAYS = {"İ": "i", "Σ": "σ", "ς": "σ"}
 _UNSPACED = re.compile(f"[{_UNSPACED_RANGES}]+")
