@@ -25,9 +25,7 @@ from meter import Meter
 def crawler(meter: Meter) -> ParselCrawler:
     made = ParselCrawler(
         storage_client=MemoryStorageClient(),
-        concurrency_settings=ConcurrencySettings(
-            min_concurrency=16, max_concurrency=16, desired_concurrency=16
-        ),
+        concurrency_settings=ConcurrencySettings(min_concurrency=16, max_concurrency=16, desired_concurrency=16),
         respect_robots_txt_file=True,
         configure_logging=False,
     )

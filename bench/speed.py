@@ -162,9 +162,7 @@ def report(options: argparse.Namespace, runs: dict[str, list[Run]]) -> bool:
     if options.json:
         rows = [vars(each) | {"speed": each.speed} for done in runs.values() for each in done]
         options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(
-            json.dumps({"at": now, "cores": os.cpu_count(), "runs": rows}, indent=1) + "\n"
-        )
+        options.json.write_text(json.dumps({"at": now, "cores": os.cpu_count(), "runs": rows}, indent=1) + "\n")
     return set(runs) == set(options.only) and not any(missing > 0 for missing in short.values())
 
 
@@ -179,9 +177,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write all rounds to this file")
     options = parser.parse_args()
     if not options.peers.exists() and set(options.only) != {OWN}:
-        raise SystemExit(
-            f"{options.peers} is missing: the first lines of {Path(__file__).name} say how to make it"
-        )
+        raise SystemExit(f"{options.peers} is missing: the first lines of {Path(__file__).name} say how to make it")
     raise SystemExit(0 if report(options, measured(options)) else 1)
 
 

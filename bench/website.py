@@ -2,11 +2,11 @@
 
     python bench/website.py --pages 1500
 
-Pages are English-like (function words of English, invented content words, Zipf's law), 20–40 KB with 1,500
-to 1,800 words and 100 links, spread over the addresses 127.0.0.1 … 127.0.0.8 on one port. Every page can be
-reached from the first: the pages form a tree of twelve children each, and the rest of the links go
-anywhere. The first line printed is the address of the first page. `/-/served` tells how many distinct pages
-were asked for, and how many in all, and starts anew.
+Pages are like those of a documentation: English-like prose (function words of English, invented content words,
+Zipf's law), code samples, a table and menus; 38 KB with some 1,800 words and 100 links, spread over the addresses
+127.0.0.1 … 127.0.0.8 on one port. Every page can be reached from the first: the pages form a tree of twelve
+children each, and the rest of the links go anywhere. The first line printed is the address of the first page.
+`/-/served` tells how many distinct pages were asked for, and how many in all, and starts anew.
 """
 
 from __future__ import annotations
@@ -121,34 +121,77 @@ class Website:
         goals = self._goals(number, random)
         menu, inline, aside = goals[:15], goals[15:80], goals[80:]
         title = self.titles[number].title()
-        parts = [
-            f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
-            f'<meta name="description" content="{prose.sentence()}">\n'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            '<link rel="stylesheet" href="/static/style.css">\n'
-            "<style>.content p { margin: 0 0 1em; line-height: 1.5 } .menu li { display: inline }</style>\n"
-            "<script>document.documentElement.className = 'js'; var start = Date.now();</script>\n"
-            '</head>\n<body>\n<div class="page"><nav class="menu" role="navigation"><ul>\n'
-        ]
-        parts += [f"<li>{self._anchor(number, goal, prose.name(2))}</li>\n" for goal in menu]
-        parts.append(f'</ul></nav>\n<main class="content"><h1>{title}</h1>\n')
+        parts = [_HEAD.format(title=title, sentence=prose.sentence())]
+        parts += [f'<li class="toctree-l1">{self._anchor(number, goal, prose.name(2))}</li>\n' for goal in menu]
+        parts.append(f'</ul></nav>\n<main class="content" role="main"><section id="top"><h1>{title}</h1>\n')
         for index in range(26):
             if index % 5 == 0:
-                parts.append(f'<h2 id="part-{index}">{prose.name(3).capitalize()}</h2>\n')
-            sentences = [prose.sentence() for _ in range(random.randint(2, 4))]
+                parts.append(_section(index, prose))
+            if index % 5 == 3:
+                parts.append(_code(prose) if index != 13 else _table(prose))
+            sentences = [prose.sentence() for _ in range(random.randint(2, 3))]
             for goal in inline[index::26]:
                 place = random.randrange(len(sentences) + 1)
                 sentences.insert(place, f"{self._anchor(number, goal, prose.name(random.randint(2, 4)))},")
             parts.append(f'<p class="text">{" ".join(sentences)}</p>\n')
-        parts.append('</main>\n<aside class="related"><h2>Related</h2><ul>\n')
+        parts.append('</section></main>\n<aside class="related" role="complementary"><h2>Related</h2><ul>\n')
         for goal in aside:
             text = self.titles[goal].title()
             parts.append(
-                f'<li class="entry">{self._anchor(number, goal, text)} <span>{prose.name(4)}</span></li>\n'
+                f'<li class="entry"><p>{self._anchor(number, goal, text)} '
+                f'<span class="pre">{prose.name(4)}</span></p></li>\n'
             )
         parts.append(f'</ul></aside>\n<footer class="foot"><p>{prose.sentence()}</p></footer>\n</div>')
         parts.append("\n</body>\n</html>\n")
         return "".join(parts)
+
+
+_HEAD = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>{title}</title>
+<meta name="description" content="{sentence}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta property="og:title" content="{title}"><meta property="og:type" content="article">
+<link rel="stylesheet" href="/static/style.css"><link rel="stylesheet" href="/static/highlight.css">
+<link rel="icon" href="/static/icon.svg" type="image/svg+xml">
+<style>.content p {{ margin: 0 0 1em; line-height: 1.5 }} .menu li {{ display: inline }}</style>
+<script>document.documentElement.className = 'js'; var start = Date.now();</script>
+<script src="/static/search.js" defer></script><script src="/static/copy-button.js" defer></script>
+</head>
+<body>
+<div class="page"><nav class="menu" role="navigation" aria-label="Main"><ul class="toctree">
+"""
+
+
+def _section(index: int, prose: Prose) -> str:
+    return (
+        f'</section>\n<section id="part-{index}" class="level2">'
+        f'<h2 id="heading-{index}" data-number="{index}">{prose.name(3).capitalize()}</h2>\n'
+    )
+
+
+def _code(prose: Prose) -> str:
+    """A sample as documentation shows it: every name in an element of its own."""
+    lines = []
+    for _ in range(9):
+        first, second, third, fourth = prose.name(4).split()
+        lines.append(
+            f'<span class="n">{first}</span> <span class="o">=</span> <span class="n">{second}</span>'
+            f'<span class="p">.</span><span class="nf">{third}</span><span class="p">(</span>'
+            f'<span class="s2">&quot;{fourth}&quot;</span><span class="p">)</span>'
+        )
+    code = "\n".join(lines)
+    return f'<div class="highlight-python notranslate"><div class="highlight"><pre>{code}\n</pre></div></div>\n'
+
+
+def _table(prose: Prose) -> str:
+    rows = "".join(
+        f'<tr class="row"><td><code class="docutils literal">{prose.name(1)}</code></td><td>{prose.name(5)}</td></tr>\n'
+        for _ in range(8)
+    )
+    return f'<table class="docutils align-default"><tbody>\n{rows}</tbody></table>\n'
 
 
 def answer(status: bytes, body: bytes, kind: str) -> bytes:

@@ -11,7 +11,8 @@ from random import Random
 import pytest
 
 from topicrawl import parse
-from topicrawl.crawl import Budget, Crawl, Parts, Stop, seed_links
+from topicrawl.budget import Budget, Stop
+from topicrawl.crawl import Crawl, Parts, seed_links
 from topicrawl.errors import SpaceError
 from topicrawl.frontier.contract import Lease, Offer, Rules
 from topicrawl.frontier.memory import Memory
@@ -362,7 +363,7 @@ def test_a_redirect_to_a_host_that_must_be_waited_for_goes_through_the_frontier(
     assert (visits[1].link.source, visits[1].link.anchor) == (A, "dengue fever")
     entry = asyncio.run(crawl.frontier.find(B))
     assert entry is not None
-    assert (entry.state, entry.reason) == ("done", "moved")
+    assert (entry.state, entry.reason) == ("done", f"moved {C}")
 
 
 def test_failures_of_where_a_redirect_leads_are_not_held_against_the_host_that_redirects() -> None:
@@ -437,6 +438,50 @@ def test_a_defect_in_a_fetch_function_is_not_hidden() -> None:
     crawl.crawl.parts = replace(crawl.crawl.parts, fetch=broken)
     with pytest.raises(ZeroDivisionError):
         crawl.run()
+
+
+@pytest.mark.parametrize(("focus", "few"), [(0.0, False), (0.5, True)])
+def test_poor_links_do_not_get_all_the_hands_that_are_free(focus: float, few: bool) -> None:
+    good = [(f"http://good.example/{n}", "dengue fever") for n in range(12)]
+    poor = [(f"http://poor{n}.example/", "x") for n in range(40)]
+    pages: dict[str, Answer | list[Answer]] = {A: html("dengue fever", good)} | {url: html() for url, _ in good + poor}
+    pages[B] = html("trains", poor)
+    budget = Budget(concurrency=32, focus=focus, pages=25)
+    crawl = rig(pages, budget=budget, rules=Rules(delay=0.0, parallel=1))
+    flying: list[str] = []
+    most = 0
+
+    async def slow(link: Link) -> Response:
+        nonlocal most
+        flying.append(link.url)
+        most = max(most, len(flying))
+        await asyncio.sleep(0.002)
+        flying.remove(link.url)
+        return await crawl.web(link)
+
+    crawl.crawl.parts = replace(crawl.crawl.parts, fetch=slow)
+    crawl.run(A, B)
+    assert (most <= 5) == few
+
+
+def test_a_slow_host_does_not_hold_up_the_end() -> None:
+    links = [(f"http://h{n}.example/", "x") for n in range(9)]
+    pages: dict[str, Answer | list[Answer]] = {A: html("x", [(B, "dengue fever"), *links])}
+    web = Web(pages | {url: html() for url, _ in links})
+    crawl = Rig(web, budget=Budget(pages=5, concurrency=4))
+
+    async def fetch(link: Link) -> Response:
+        if link.url == B:
+            await asyncio.sleep(60)
+        web.now += 10.0  # the clock of the crawl
+        return await web(link)
+
+    crawl.crawl.parts = replace(crawl.crawl.parts, fetch=fetch)
+    begun = time.monotonic()
+    assert len(crawl.run()) == 5
+    assert time.monotonic() - begun < 5
+    assert crawl.crawl.stopped == Stop.PAGES
+    assert asyncio.run(crawl.frontier.find(B)).state == "waiting"  # type: ignore[union-attr]
 
 
 def test_leaving_early_gives_back_what_is_out() -> None:

@@ -10,7 +10,8 @@ from random import Random
 import pytest
 
 from topicrawl import parse
-from topicrawl.crawl import Budget, Crawl, Parts, seed_links
+from topicrawl.budget import Budget
+from topicrawl.crawl import Crawl, Parts, seed_links
 from topicrawl.frontier.contract import Rules
 from topicrawl.frontier.limits import Limits
 from topicrawl.frontier.memory import Memory

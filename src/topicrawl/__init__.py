@@ -13,7 +13,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from topicrawl.crawl import Crawl, Stop
+    from topicrawl.budget import Stop
+    from topicrawl.crawl import Crawl
     from topicrawl.errors import TopicrawlError
     from topicrawl.fetch.replay import Recording
     from topicrawl.lab.sample import SampleWeb
@@ -38,7 +39,7 @@ _HOMES = {
     "SampleWeb": "lab.sample",
     "Setting": "strategies.strategy",
     "Settings": "plan",
-    "Stop": "crawl",
+    "Stop": "budget",
     "Strategy": "strategies.strategy",
     "Task": "lab.simulate",
     "Topic": "topic",

@@ -18,9 +18,10 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from math import inf
 from typing import Protocol
 
+from topicrawl.budget import Budget, Stop
 from topicrawl.errors import SpaceError
 from topicrawl.fetch.retry import TRANSIENT, backoff
 from topicrawl.fetch.status import REDIRECTS
@@ -31,19 +32,11 @@ from topicrawl.relevance.model import Relevance
 from topicrawl.strategies.strategy import Strategy
 from topicrawl.urls import host
 
+_FEW = 4  # fetches in flight that need not be worth as much as the best ones lately
+_LATELY = 32  # leases
+_SLOW = 5.0  # seconds after which a fetch is no longer counted as a page to come
+_POLL = 0.05  # seconds between two looks for better links than those that are held back
 _STREAKS = 10_000  # hosts whose failures in a row are remembered
-
-
-class Stop(StrEnum):
-    """Why a crawl ended."""
-
-    PAGES = "pages reached"
-    FETCHES = "fetches reached"
-    EMPTY = "frontier empty"
-    UNREACHABLE = "only unreachable hosts left"
-    TIME = "time is up"
-    SPACE = "no disk space"
-    INTERRUPTED = "interrupted"
 
 
 class Keep(Protocol):
@@ -73,21 +66,6 @@ class Parts:
     delay_of: Callable[[str], float] | None = None  # what robots.txt asks for, by host
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """When to stop; 0 is no limit."""
-
-    pages: int = 0  # pages kept, those of earlier runs included
-    fetches: int = 0  # visits, failures included
-    seconds: float = 0.0  # of this run
-    concurrency: int = 32  # fetches in flight
-    attempts: int = 3  # of a link, before a passing failure is final
-    backoff: float = 5.0  # seconds before the second attempt, twice as long before each further one
-    patience: float = 600.0  # seconds to wait for a host when nothing else is left
-    deadline: float = 900.0  # seconds for one fetch with all its redirects and waiting
-    grace: float = 10.0  # seconds that fetches in flight have left when the time is up or someone interrupts
-
-
 @dataclass
 class Crawl:
     """One crawl. `async for visit in crawl.visits()`; afterwards `stopped` says why it ended."""
@@ -97,14 +75,17 @@ class Crawl:
     step: int = 0  # visits of earlier runs
     pages: int = 0  # pages of earlier runs
     stopped: Stop | None = None
+    trouble: str = ""  # the last attempt that failed and will be made again, for people
     _leases: dict[int, Lease] = field(default_factory=dict)  # all that is out: queued here or in flight
+    _since: dict[int, float] = field(default_factory=dict)  # when each was leased
+    _scores: deque[float] = field(default_factory=lambda: deque(maxlen=_LATELY))  # of the links leased lately
     _queue: deque[Lease] = field(default_factory=deque)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _arrived: deque[tuple[Lease, Response]] = field(default_factory=deque)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _interrupted: bool = False
-    _until: float = float("inf")
-    _grace: float = float("inf")  # when the patience with what is in flight ends
+    _until: float = inf
+    _grace: float = inf  # when the patience with what is in flight ends
     _streaks: dict[str, int] = field(default_factory=dict)  # host → failures in a row, the oldest first
     _tries: dict[str, int] = field(default_factory=dict)  # link → attempts that failed in this run
     _broken: BaseException | None = None  # a defect in a fetch function; failures of the web are values
@@ -135,7 +116,6 @@ class Crawl:
                     visit = await self._arrive(lease, response)
                     if visit is not None:
                         yield visit
-                    await self._fill()
                 if self._broken is not None:
                     raise self._broken
                 await self._fill()
@@ -149,13 +129,13 @@ class Crawl:
             self.stopped = Stop.SPACE
             raise
         finally:
-            await self._release()
+            await self.close()
 
     # Taking links out
 
     def _full(self) -> Stop | None:
         """Why no further fetch may start: the budgets, counting what is in flight."""
-        out = len(self._leases)
+        out = self._coming()
         if self._interrupted:
             return Stop.INTERRUPTED
         if self.budget.pages and self.pages + out >= self.budget.pages:
@@ -166,8 +146,18 @@ class Crawl:
             return Stop.TIME
         return None
 
+    def _coming(self) -> int:
+        """Links that are out and may soon be pages; what is slow is not waited for when the goal is near."""
+        if not self.budget.pages or self.pages + len(self._leases) < self.budget.pages:
+            return len(self._leases)
+        begun = self.parts.clock() - _SLOW
+        return sum(since > begun for since in self._since.values())
+
     def _impatient(self) -> bool:
         """Whether what is in flight has had its time after the end was called."""
+        if self.budget.pages and self.pages >= self.budget.pages:
+            self.stopped = Stop.PAGES
+            return True
         full = self._full()
         if full not in (Stop.TIME, Stop.INTERRUPTED):
             return False
@@ -185,19 +175,33 @@ class Crawl:
             room = 0 if self._leases else self.parts.strategy.batch
         for limit, used in ((self.budget.pages, self.pages), (self.budget.fetches, self.step)):
             if limit:
-                room = min(room, limit - used - len(self._leases))
+                room = min(room, limit - used - self._coming())
         return room
+
+    async def _best(self, room: int) -> list[Lease]:
+        """The best links; what is much worse than the best ones lately gets a few hands, not all that are free.
+
+        Hosts of good links are often busy, and with many hands free whatever is left would be fetched meanwhile.
+        """
+        floor = self.budget.focus * max(self._scores) if self._scores and self.parts.strategy.batch == 1 else -inf
+        leases = await self.parts.frontier.lease(room, floor=floor)
+        few = min(room, _FEW - len(self._leases))
+        if not leases and few > 0:
+            leases = await self.parts.frontier.lease(few)
+        return leases
 
     async def _fill(self) -> None:
         """Lease what may be asked now, and start fetches while there are free hands."""
         while not self._full() and (room := self._room()) > 0:
-            leases = await self.parts.frontier.lease(room)
+            leases = await self._best(room)
             for lease in leases:
                 if lease.place.score >= 0 and self.parts.fences.exhausted(lease.link):
                     await self.parts.frontier.give_back(lease, count=False, unused=True)
                     await self.parts.frontier.rescore({lease.link.url: lease.place.score - LATE})
                     continue
                 self._leases[lease.token] = lease
+                self._since[lease.token] = self.parts.clock()
+                self._scores.append(lease.place.score)
                 self._queue.append(lease)
             if len(self._leases) or not leases:
                 break
@@ -231,8 +235,9 @@ class Crawl:
         if not self._full():
             wait = min(wait, self._until - self.parts.clock())
             ready = await self.parts.frontier.next_ready() if self._room() > 0 else None
-            wait = min(wait, ready if ready is not None else wait)
-        if wait < float("inf"):
+            if ready is not None:
+                wait = min(wait, max(ready, _POLL if self._tasks else 0.0))
+        if wait < inf:
             # Not below a millisecond: a host that is due in 0 s but was just leased would spin.
             timer = asyncio.get_running_loop().call_later(max(0.001, wait), self._wake.set)
         await self._wake.wait()
@@ -251,8 +256,8 @@ class Crawl:
             self.stopped = Stop.UNREACHABLE
         return self.stopped is not None
 
-    async def _release(self) -> None:
-        """Give back what is still out, so that the next run starts from a clean frontier."""
+    async def close(self) -> None:
+        """Give back what is still out, so that the next run starts from a clean frontier. May be called twice."""
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -264,12 +269,13 @@ class Crawl:
             except SpaceError:
                 return  # the next opening gives them back
         self._leases.clear()
+        self._since.clear()
 
     # What came back
 
     async def _arrive(self, lease: Lease, response: Response) -> Visit | None:
         """Judge, place, keep, complete. None: the link goes on waiting, or leads elsewhere."""
-        del self._leases[lease.token]
+        del self._leases[lease.token], self._since[lease.token]
         if response.failure in TRANSIENT and await self._again(lease, response):
             return None
         self._streaks.pop(host(response.final_url), None)
@@ -305,6 +311,7 @@ class Crawl:
             del self._streaks[next(iter(self._streaks))]
         tries = self._tries[url] = self._tries.get(url, 0) + 1
         wait = backoff(max(tries, self._streaks[name]), response, base=self.budget.backoff)
+        self.trouble = f"{response.failure} {response.final_url}: {response.detail}; next attempt in {wait:.0f} s"
         if name != lease.host:
             # Not this host's fault: its redirect is taken at its word, and the other host is left alone for a while.
             self.parts.keep.retry(lease.link, response, tries)
@@ -323,7 +330,7 @@ class Crawl:
         link = replace(lease.link, url=response.final_url, depth=lease.link.depth + 1)
         offers = [Offer(link, lease.place)] if self.parts.fences.refusal(link) is None else []
         wait = self._wait(lease.host, response)
-        await self.parts.frontier.complete(lease, "moved", offers, wait=wait)
+        await self.parts.frontier.complete(lease, f"moved {response.final_url}", offers, wait=wait)
 
     async def _read(self, lease: Lease, response: Response) -> tuple[Page | None, Failure | None, str]:
         """The page of a response, or the named reason why there is none."""

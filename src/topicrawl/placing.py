@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import NamedTuple
 
+from topicrawl.errors import StrategyError
 from topicrawl.frontier.contract import Frontier, Offer
 from topicrawl.frontier.limits import Limits, refusal
 from topicrawl.frontier.monotony import Monotony
@@ -68,7 +70,12 @@ def placed(visit: Visit, strategy: Strategy, fences: Fences) -> list[Outlink]:
         else:
             refused.setdefault(link.url, Outlink(link, None, reason))
     best: dict[str, Outlink] = {}
-    for link, place in zip(links, strategy.place(links, visit), strict=True):
+    places = strategy.place(links, visit)
+    if len(places) != len(links):
+        raise StrategyError(f"{strategy.name} gave {len(places)} places for {len(links)} links")
+    for link, place in zip(links, places, strict=True):
+        if place is not None and not isfinite(place.score):
+            raise StrategyError(f"{strategy.name} gave {link.url} the score {place.score}: scores are finite")
         known = best.get(link.url)
         if known is None or (place is not None and (known.place is None or place.score > known.place.score)):
             best[link.url] = Outlink(link, place, None if place is not None else Refusal.STRATEGY)

@@ -17,11 +17,12 @@ from random import Random
 from typing import Annotated, NamedTuple, cast, get_args, get_origin, get_type_hints
 
 from topicrawl import parse, strategies
+from topicrawl.budget import Budget
 from topicrawl.collection import report
 from topicrawl.collection.directory import Collection, topic_of
 from topicrawl.collection.links import packed
 from topicrawl.collection.store import Store
-from topicrawl.crawl import Budget, Crawl, Parts, seed_links
+from topicrawl.crawl import Crawl, Parts, seed_links
 from topicrawl.errors import CollectionError, SeedError, SettingError
 from topicrawl.fetch.guard import networks
 from topicrawl.fetch.http import Http, HttpSettings
@@ -36,7 +37,7 @@ from topicrawl.records import Carry, Link, Response, Visit
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.strategies.strategy import Setting
 from topicrawl.topic import Topic
-from topicrawl.urls import canonical, fingerprint, join, origin
+from topicrawl.urls import canonical, fingerprint, host, join, origin
 
 log = logging.getLogger("topicrawl")
 
@@ -55,6 +56,8 @@ class Settings:
     seconds: Annotated[float, "Stop after this many seconds; 0: no limit."] = 0.0
     delay: Annotated[float, "Seconds between two requests to one host; a longer Crawl-delay is honoured."] = 1.0
     concurrency: Annotated[int, "Fetches under way at once, each on another host."] = 64
+    focus: Annotated[float, "Links worth less than this share of the best ones lately get few of the fetches."] = 0.5
+    only: Annotated[tuple[str, ...], "Stay on this host and the hosts below it."] = ()
     host_pages: Annotated[int, "Pages from one host at the most; 0: no limit."] = 5000
     depth: Annotated[int, "Links from a seed at the most."] = 64
     url_length: Annotated[int, "Longer addresses are not followed."] = 2000
@@ -74,6 +77,11 @@ class Settings:
             value = getattr(self, setting.name)
             if isinstance(value, int | float) and not 0 <= value < float("inf"):
                 raise SettingError(f"{setting.name} is {value}: it must be 0 or more")
+        if self.focus > 1:
+            raise SettingError(f"focus is {self.focus}: it is a share, from 0 to 1")
+        for name in self.only:
+            if canonical(f"http://{name}/") != f"http://{name}/" or ":" in name:
+                raise SettingError(f"only takes a host name such as example.org, not {name!r}")
         if self.concurrency < 1 or self.attempts < 1:
             raise SettingError("concurrency and attempts must be 1 or more")
         networks(self.allow_net)
@@ -142,6 +150,16 @@ def read_settings(path: Path) -> dict[str, object]:
     return table
 
 
+def within(names: Sequence[str], url: str) -> bool:
+    """Whether a URL is on one of the hosts or on a host below one.
+
+    >>> [within(("example.org",), f"http://{name}/") for name in ("example.org", "a.example.org:81", "notexample.org")]
+    [True, True, False]
+    """
+    name = host(url).partition(":")[0]
+    return any(name == it or name.endswith(f".{it}") for it in names)
+
+
 def seed_urls(texts: Sequence[str]) -> list[str]:
     """Seeds in canonical form; the first that is not a web address is refused."""
     urls = []
@@ -191,7 +209,7 @@ class Keeping:
 
 def identity(topic: Topic, settings: Settings) -> dict[str, Carry]:
     """What makes a crawl the crawl it is; a directory is resumed only with the same."""
-    return {"words": {word: weight for word, weight in topic.words.items()}, "strategy": settings.strategy}
+    return {"words": dict(topic.words), "strategy": settings.strategy}
 
 
 @asynccontextmanager
@@ -205,6 +223,9 @@ async def open_crawl(
     """
     settings = settings or Settings()
     urls = seed_urls(seeds)
+    for url in urls:
+        if settings.only and not within(settings.only, url):
+            raise SeedError(f"the seed {url} is not on {' or '.join(settings.only)}, where the crawl is to stay")
     vsm = Vsm(topic)
     facts: dict[str, Carry] = {"identity": identity(topic, settings), "seeds": list(urls)}
     with Collection(directory, topic, facts, min_free=settings.min_free << 20) as collection:
@@ -224,6 +245,7 @@ async def open_crawl(
             try:
                 yield crawl
             finally:
+                await crawl.close()
                 # What was learned is worth keeping also when the crawl ended in an error.
                 _save(collection.store, crawl)
 
@@ -343,12 +365,16 @@ def _crawl(collection: Collection, vsm: Vsm, settings: Settings, frontier: Sqlit
         strategy=strategy,
         keep=Keeping(collection, polite),
         clock=time.time,
-        fences=Fences(Limits(depth=settings.depth, length=settings.url_length), Monotony()),
+        fences=Fences(
+            Limits(depth=settings.depth, length=settings.url_length),
+            Monotony(),
+            scope=partial(within, settings.only) if settings.only else None,
+        ),
         delay_of=polite.delay_of,
     )
     budget = Budget(
         pages=settings.pages, seconds=settings.seconds, concurrency=settings.concurrency,
-        attempts=settings.attempts, patience=settings.patience,
+        attempts=settings.attempts, patience=settings.patience, focus=settings.focus,
     )  # fmt: skip
     step, pages = report.counts(collection.store)
     return Crawl(parts, budget, step=step, pages=pages)

@@ -18,13 +18,13 @@ class Failure(StrEnum):
     """Why a fetch gave no page. The value is what users see in status, logs and JSON."""
 
     ADDRESS = "address_refused"  # resolves to an address that is not on the public internet
-    DNS = "dns"
-    CONNECTION = "connection"
-    TLS = "tls"
-    TIMEOUT = "timeout"
+    DNS = "dns"  # the host's name has no address
+    CONNECTION = "connection"  # the host does not answer, or hangs up
+    TLS = "tls"  # the host's certificate is not valid
+    TIMEOUT = "timeout"  # no whole answer in time
     BAD_RESPONSE = "bad_response"  # not HTTP, torn in the middle, or undecodable
-    TOO_LARGE = "too_large"
-    REDIRECTS = "too_many_redirects"
+    TOO_LARGE = "too_large"  # more bytes than `max_bytes`
+    REDIRECTS = "too_many_redirects"  # more than ten, or in a circle
     BAD_REDIRECT = "bad_redirect"  # a redirect that leads nowhere or out of the web
     NOT_FOUND = "not_found"  # 404, 410
     FORBIDDEN = "forbidden"  # 401, 403, 407, 451
@@ -32,7 +32,7 @@ class Failure(StrEnum):
     RATE_LIMITED = "rate_limited"  # 429
     SERVER_ERROR = "server_error"  # 5xx
     EMPTY = "no_content"  # a success without a body: 204, 304, zero bytes
-    CONTENT_TYPE = "content_type"
+    CONTENT_TYPE = "content_type"  # neither HTML nor plain text
     ROBOTS = "robots"  # forbidden by robots.txt
     ROBOTS_UNREACHABLE = "robots_unreachable"  # no answer for robots.txt, so nothing may be asked yet
     NOINDEX = "noindex"  # the page asks not to be kept
@@ -44,11 +44,11 @@ class Failure(StrEnum):
 class Refusal(StrEnum):
     """Why a link was never put into the frontier."""
 
-    NOFOLLOW = "nofollow"
-    TOO_DEEP = "too_deep"
-    TOO_LONG = "url_too_long"
-    REPEATING = "repeating_path"
-    HOST_BUDGET = "host_budget"
+    NOFOLLOW = "nofollow"  # the link or its page asks not to be followed
+    TOO_DEEP = "too_deep"  # more links from a seed than `depth`
+    TOO_LONG = "url_too_long"  # a longer address, a deeper path or more parameters than honest sites have
+    REPEATING = "repeating_path"  # the same part again and again in its path
+    HOST_BUDGET = "host_budget"  # its host has given `host_pages` pages
     OUT_OF_SCOPE = "out_of_scope"  # not in the recording, or outside the hosts the user named
     STRATEGY = "strategy"  # the strategy chose not to follow it
     TRAP = "trap"  # a long row of pages of one address pattern that brought nothing new

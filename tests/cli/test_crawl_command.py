@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import os
@@ -15,6 +16,8 @@ from pathlib import Path
 import pytest
 from tests.cli.live import chain, live_site
 from warcio.archiveiterator import ArchiveIterator
+
+from topicrawl import Settings, Topic, open_crawl
 
 OPTIONS = ["--allow-net", "127.0.0.0/8", "--delay", "0", "--min-free", "0", "--patience", "0.5"]
 
@@ -63,7 +66,7 @@ def test_a_crawl_goes_on_where_it_was(run) -> None:  # type: ignore[no-untyped-d
         assert ran.code == 0, ran.err
         assert "going on" in ran.err
         again = run("crawl", "--out", "dengue-fever", "--pages", 6)
-        assert "pages reached" in again.err
+        assert "nothing to do: 6 pages are kept" in again.err
     pages = [path for path in asked if path[1:].isdecimal()]
     assert pages == [f"/{n}" for n in range(6)]
 
@@ -71,8 +74,8 @@ def test_a_crawl_goes_on_where_it_was(run) -> None:  # type: ignore[no-untyped-d
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["crawl", "malaria", "--out", "dengue-fever"], "another words: dengue fever, not malaria"),
-        (["crawl", "dengue fever", "--strategy", "breadth_first"], "another strategy: best_first, not breadth_first"),
+        (["crawl", "malaria", "--out", "dengue-fever"], "other words: dengue fever, not malaria"),
+        (["crawl", "dengue fever", "--strategy", "breadth_first"], "other strategy: best_first, not breadth_first"),
     ],
 )
 def test_options_that_contradict_a_crawl_are_refused(run, arguments: list[str], words: str) -> None:  # type: ignore[no-untyped-def]
@@ -354,3 +357,36 @@ def test_the_topic_of_the_directory_counts_not_the_words_said_again(run) -> None
         topic.write_text(topic.read_text().replace("threshold = 0.18", "threshold = 0.99"))
         ran = run("crawl", "dengue fever", "--pages", 3)
     assert "3 pages, 0 relevant" in ran.err
+
+
+def test_a_crawl_stays_on_the_hosts_it_is_told_to(run) -> None:  # type: ignore[no-untyped-def]
+    def answer(path: str) -> tuple[int, dict[str, str], bytes]:
+        return 200, {}, b'<p>dengue</p><a href="/1">dengue</a><a href="http://elsewhere.example/">dengue fever</a>'
+
+    with live_site(answer) as (address, asked):
+        assert crawl(run, address, "--no-robots", "--only", "127.0.0.1").code == 0
+        assert asked == ["/0", "/1"]
+        told = json.loads(run("why", "dengue-fever", "http://elsewhere.example/", "--json").out)
+        assert told["reason"] == "out_of_scope"
+        ran = run("crawl", "dengue", "--seed", f"{address}/0", "--only", "who.int")
+    assert ran.code == 2
+    assert "is not on who.int" in ran.err
+
+
+def test_a_loop_that_is_left_early_loses_nothing(tmp_path: Path) -> None:
+    settings = Settings(delay=0.0, pages=50, allow_net=("127.0.0.0/8",), robots=False, min_free=0)
+
+    async def some(address: str, most: int) -> list[str]:
+        found = []
+        async with open_crawl(tmp_path / "c", Topic.of("dengue fever"), [f"{address}/0"], settings) as running:
+            async for visit in running.visits():
+                found.append(visit.url)
+                if len(found) == most:
+                    break
+        return found
+
+    with live_site(chain(30)) as (address, _):
+        first = asyncio.run(some(address, 5))
+        second = asyncio.run(some(address, 1000))
+    pages = [url for url in first + second if not url.endswith(("/30", "/secret"))]
+    assert sorted(set(pages)) == sorted(f"{address}/{n}" for n in range(30))

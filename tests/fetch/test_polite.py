@@ -85,7 +85,7 @@ UNREACHABLE: dict[str, Callable[[Request], object]] = {
 def test_without_an_answer_for_robots_txt_no_page_is_asked_for(name: str) -> None:
     response, site = fetched(UNREACHABLE[name])  # type: ignore[arg-type]
     assert response.failure is Failure.ROBOTS_UNREACHABLE
-    assert response.wait == pytest.approx(33.0 if "503" in name else 60.0, abs=1.0)
+    assert response.wait == pytest.approx(33.0 if "503" in name else 5.0, abs=1.0)
     assert site.paths() == ["/robots.txt"]
 
 

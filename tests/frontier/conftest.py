@@ -90,13 +90,15 @@ class Oracle:
         self.now()
         return self.take(offers)
 
-    def lease(self, n: int) -> list[Lease]:
+    def lease(self, n: int, *, floor: float = -inf) -> list[Lease]:
         now, found = self.now(), []
         while len(found) < n:
             ready = [item for item in self.all("waiting") if self.may_be_asked(item.host, now)]
             if not ready:
                 break
             item = min(ready, key=lambda item: (-item.place.score, item.seq))
+            if item.place.score < floor:
+                break
             self.tokens += 1
             item.state, item.token, item.until = "leased", self.tokens, now + self.rules.lease_seconds
             item.attempts += 1

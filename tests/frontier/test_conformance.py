@@ -98,8 +98,8 @@ class Trial:
         assert await self.subject.add(offers) == self.oracle.add(offers)
 
     async def lease(self) -> None:
-        count = self.random.choice([0, 1, 1, 2, 5])
-        mine, theirs = await self.subject.lease(count), self.oracle.lease(count)
+        count, floor = self.random.choice([0, 1, 1, 2, 5]), self.random.choice([-inf, -inf, 0.3, 0.7])
+        mine, theirs = await self.subject.lease(count, floor=floor), self.oracle.lease(count, floor=floor)
         assert [replace(lease, token=0) for lease in mine] == [replace(lease, token=0) for lease in theirs]
         self.leases += zip(mine, theirs, strict=True)
         for lease in mine:

@@ -59,10 +59,7 @@ def test_tables_stay_small_and_hold_stems(language: str) -> None:
     weights, rarest = lexicon(language).rarity
     assert 25_000 < len(weights) <= 30_000
     assert max(weights.values()) == rarest
-    assert (
-        len(resources.files("topicrawl.text").joinpath("data", f"idf.{language}.txt.z").read_bytes())
-        <= 130_000
-    )
+    assert len(resources.files("topicrawl.text").joinpath("data", f"idf.{language}.txt.z").read_bytes()) <= 130_000
 
 
 def test_every_algorithm_named_here_exists() -> None:

@@ -34,9 +34,7 @@ def test_a_vector_has_no_angle_to_itself(a: dict[str, float]) -> None:
     assert cosine(a, {term: 3 * weight for term, weight in a.items()}) == pytest.approx(1)
 
 
-@pytest.mark.parametrize(
-    ("a", "b"), [({}, {}), ({}, {"a": 1.0}), ({"a": 0.0}, {"a": 1.0}), ({"a": 1.0}, {"b": 1.0})]
-)
+@pytest.mark.parametrize(("a", "b"), [({}, {}), ({}, {"a": 1.0}), ({"a": 0.0}, {"a": 1.0}), ({"a": 1.0}, {"b": 1.0})])
 def test_nothing_in_common_is_0(a: dict[str, float], b: dict[str, float]) -> None:
     assert cosine(a, b) == 0
 

@@ -18,13 +18,14 @@ from typing import Any, TypeVar
 import click
 
 from topicrawl import topic as topics
+from topicrawl.budget import Stop
 from topicrawl.cli import INTERRUPTED
 from topicrawl.cli.loop import run
 from topicrawl.cli.progress import Show, Tally, chosen
 from topicrawl.collection import report
 from topicrawl.collection.directory import occupied
 from topicrawl.collection.store import Store
-from topicrawl.crawl import Crawl, Stop
+from topicrawl.crawl import Crawl
 from topicrawl.database import errors_of
 from topicrawl.errors import SeedError, TopicError
 from topicrawl.plan import Settings, identity, known_settings, open_crawl, read_settings, resumed, same, seed_urls
@@ -49,7 +50,7 @@ def _with_settings(function: Function) -> Function:
             multiple=known.kind is tuple,
             default=None,
             metavar={int: "N", float: "X", str: "TEXT", tuple: "TEXT"}.get(known.kind),
-            help=f"{known.sentence} [default: {known.default if known.default != () else 'none'}]",
+            help=f"{known.sentence} [default: {'none' if known.default in ('', ()) else known.default}]",
         )
         function = decorate(function)
     return function
@@ -155,6 +156,8 @@ async def _crawled(asked: Asked) -> int:
         show = chosen(asked.as_json)
         with _logging(directory / "crawl.log"):
             show.start(str(directory), goes_on)
+            if not settings.contact and not asked.as_json:
+                click.echo("no --contact is given: hosts cannot tell you when something goes wrong", err=True)
             stop = await _shown(crawl, tally, show)
     _closing_words(asked, directory, stop, tally)
     if stop == Stop.INTERRUPTED:
@@ -224,12 +227,15 @@ def _tally(directory: Path, topic: Topic, settings: Settings) -> Tally:
 def _closing_words(asked: Asked, directory: Path, stop: Stop, tally: Tally) -> None:
     if asked.as_json:
         return
+    if tally.last is None and stop == Stop.PAGES:
+        click.echo(f"nothing to do: {tally.pages} pages are kept; ask for more with --pages N", err=True)
+        return
     click.echo(f"{stop}: {tally.pages} pages, {tally.relevant} relevant ({tally.harvest:.0%}) in {directory}", err=True)
     if not tally.pages:
         reasons = ", ".join(f"{name} {count}" for name, count in tally.failed.most_common(3)) or "no seed answered"
         click.echo(f"no page could be fetched ({reasons}): check the seeds and {directory}/crawl.log", err=True)
-    elif tally.last is not None and stop != Stop.INTERRUPTED:
-        click.echo(f"next: topicrawl status {directory}   topicrawl why {directory} {tally.last.url}", err=True)
+    elif tally.best and stop != Stop.INTERRUPTED:
+        click.echo(f"next: topicrawl status {directory}   topicrawl why {directory} {tally.best}", err=True)
     if stop in (Stop.INTERRUPTED, Stop.UNREACHABLE):
         click.echo("the same command goes on where it was", err=True)
 

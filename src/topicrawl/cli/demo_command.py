@@ -31,10 +31,10 @@ def command(name: str, pages: int, out: Path) -> None:
     Example:
       topicrawl demo --topic volcanoes --pages 500
     """
-    _cleared(out)
     web = SampleWeb()
     if name not in web.topics:
         raise TopicError(f"the made-up web has no topic {name!r}: it has {', '.join(web.topics)}")
+    _cleared(out)
     click.echo(f"A made-up web: {web.pages} pages on {len(web.hosts)} host names, {len(web.topics)} topics.")
     curves = {}
     with served(web) as local:
@@ -66,7 +66,8 @@ class Asked:
         )  # fmt: skip
         targets, begun = self.targets, time.monotonic()
         curve: list[float] = []
-        topic = Topic.of(" ".join(self.web.topics[self.topic][:6]))
+        words = self.web.topics[self.topic][:6]
+        topic = Topic(self.topic, Topic.of(" ".join(words)).words, origin="a topic of the made-up web")
         async with open_crawl(self.out / strategy, topic, self.web.seeds(self.topic), settings) as crawl:
             async for visit in crawl.visits():
                 if visit.failure is None:

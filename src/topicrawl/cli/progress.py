@@ -11,7 +11,8 @@ from typing import Protocol
 
 import click
 
-from topicrawl.crawl import Crawl, Stop
+from topicrawl.budget import Stop
+from topicrawl.crawl import Crawl
 from topicrawl.frontier.contract import Counts
 from topicrawl.records import Visit
 from topicrawl.topic import Topic
@@ -32,6 +33,8 @@ class Tally:
     hosts: set[str] = field(default_factory=set)
     recent: deque[tuple[float, int]] = field(default_factory=deque)
     last: Visit | None = None
+    best: str = ""  # the most relevant page of this run
+    best_relevance: float = -1.0
 
     def count(self, visit: Visit, now: float) -> None:
         self.last = visit
@@ -40,9 +43,14 @@ class Tally:
             return
         self.pages += 1
         self.relevant += (visit.relevance or 0.0) >= self.topic.threshold
+        if (visit.relevance or 0.0) > self.best_relevance:
+            self.best, self.best_relevance = visit.url, visit.relevance or 0.0
         self.hosts.add(host(visit.url))
         self.recent.append((now, self.pages))
-        while self.recent[0][0] < now - _WINDOW:
+        self._forget(now)
+
+    def _forget(self, now: float) -> None:
+        while len(self.recent) > 1 and self.recent[0][0] < now - _WINDOW:
             self.recent.popleft()
 
     @property
@@ -53,8 +61,9 @@ class Tally:
     def speed(self) -> float:
         if len(self.recent) < 2:
             return 0.0
-        (start, first), (end, last) = self.recent[0], self.recent[-1]
-        return (last - first) / (end - start) if end > start else 0.0
+        # Up to now, so that the figure falls while hosts keep us waiting.
+        (start, first), end = self.recent[0], time.monotonic()
+        return (self.recent[-1][1] - first) / (end - start) if end > start else 0.0
 
     @property
     def eta(self) -> str:
@@ -100,7 +109,9 @@ class Lines:
     def tick(self, tally: Tally, counts: Counts, crawl: Crawl) -> None:
         if (now := time.monotonic()) >= self._next:
             self._next = now + self.every
-            click.echo(tally.line(counts), err=True)
+            click.echo(
+                tally.line(counts) + (f"; {crawl.trouble}" if not tally.pages and crawl.trouble else ""), err=True
+            )
 
     def stop(self, tally: Tally, counts: Counts, reason: Stop) -> None:
         click.echo(tally.line(counts), err=True)
@@ -178,6 +189,8 @@ class Terminal:
             "frontier": f"{counts.waiting} links wait",
             "failures": failed,
         }
+        if crawl.trouble:
+            rows["trouble"] = crawl.trouble[:100]
         if tally.last is not None:
             score = "-" if tally.last.relevance is None else f"{tally.last.relevance:.2f}"
             rows["last"] = f"{score} {tally.last.url[:90]}"

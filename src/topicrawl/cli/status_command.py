@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from topicrawl.collection import report
-from topicrawl.collection.directory import topic_of
+from topicrawl.collection.directory import crawling, topic_of
 from topicrawl.collection.store import Store
 from topicrawl.frontier.contract import Counts
 from topicrawl.frontier.sqlite_look import look
@@ -33,6 +33,7 @@ class Figures:
     frontier: Counts
     last_stop: str | None
     archive_bytes: int
+    crawling: bool
 
 
 def figures(directory: Path) -> Figures:
@@ -57,6 +58,7 @@ def figures(directory: Path) -> Figures:
             frontier=asyncio.run(_counts(directory)),
             last_stop=stopped if isinstance(stopped, str) else None,
             archive_bytes=sum(path.stat().st_size for path in (directory / "warc").glob("*.warc.gz")),
+            crawling=crawling(directory),
         )
     finally:
         store.close()
@@ -92,7 +94,7 @@ def command(directory: Path, as_json: bool) -> None:
         "hosts": _listed(found.largest_hosts),
         "failures": _listed(found.failures),
         "archive": f"{found.archive_bytes / 1e6:.1f} MB",
-        "last stop": found.last_stop or "none: it runs, or it was killed",
+        "state": "crawling" if found.crawling else found.last_stop or "killed; the same command goes on",
     }
     for name, text in rows.items():
         click.echo(f"  {name:<10} {text}")

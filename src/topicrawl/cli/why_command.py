@@ -93,7 +93,11 @@ def _known(store: Store, url: str, entry: Entry) -> Explanation:
     waits = Waiting(place.score, entry.first_score, dict(place.parts), link.anchor, link.source, entry.attempts)
     details = {"waiting": "its turn has not come", "leased": "it is being fetched now"}
     reason = entry.reason if entry.state in ("done", "dropped") else entry.state
-    return Explanation(url, False, reason, details.get(entry.state, ""), chain, waits)
+    detail = details.get(entry.state, "")
+    if reason.startswith("moved "):
+        reason, _, target = reason.partition(" ")
+        detail = f"it leads to {target}, which was put in its place"
+    return Explanation(url, False, reason, detail, chain, waits)
 
 
 def _refused(store: Store, url: str) -> Explanation:

@@ -66,7 +66,10 @@ class Collection:
         self.min_free = min_free
         with errors_of(directory):
             directory.mkdir(parents=True, exist_ok=True)
-        self._lock = Lock(directory / "lock", directory)
+        try:
+            self._lock = Lock(directory / "lock", directory)
+        except CollectionError as error:
+            raise CollectionError(f"{error}; `topicrawl status {directory}` may look at it") from error
         try:
             if not self.resumed:
                 # The facts go in last: a directory without them is no crawl yet.
@@ -151,6 +154,15 @@ class Collection:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def crawling(directory: Path) -> bool:
+    """Whether some process is crawling into the directory."""
+    try:
+        Lock(directory / "lock", directory).release()
+    except CollectionError:
+        return True
+    return False
 
 
 def topic_of(directory: Path) -> Topic:

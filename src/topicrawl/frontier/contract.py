@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Literal, NamedTuple, Protocol
 
 from topicrawl.records import Link, Place
@@ -109,8 +110,8 @@ class Frontier(Look, Protocol):
         smaller; first found stays first found. A link dropped for want of room comes back with a better one.
         """
 
-    async def lease(self, n: int) -> list[Lease]:
-        """The best `n` links (fewer if fewer) whose hosts may be asked now, best first."""
+    async def lease(self, n: int, *, floor: float = -inf) -> list[Lease]:
+        """The best `n` links (fewer if fewer) whose hosts may be asked now, best first; none below `floor`."""
 
     async def complete(
         self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0, unused: bool = False

@@ -97,8 +97,8 @@ class Schedule:
         for host in hosts:
             self.file(host, now)
 
-    def best(self, now: float) -> Host | None:
-        """The host whose best link is the best of all that may be asked now."""
+    def best(self, now: float, floor: float = -inf) -> Host | None:
+        """The host whose best link is the best of all that may be asked now; None when that is below `floor`."""
         waiting, ready = self._waiting, self._ready
         while waiting and waiting[0][0] <= now:
             entry = heappop(waiting)
@@ -108,7 +108,7 @@ class Schedule:
         while ready:
             top, host = ready[0]
             if host.ready_entry is top:
-                return host
+                return host if -top[0] >= floor else None
             heappop(ready)
         return None
 

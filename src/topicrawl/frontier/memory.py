@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from heapq import heapify, heappop, heappush, nlargest, nsmallest
+from math import inf
 
 from topicrawl.frontier.clock import Steady
 from topicrawl.frontier.contract import Counts, Entry, Lease, Offer, Rules
@@ -80,12 +81,12 @@ class Memory(Shelves):
         check_scores([offer.place.score for offer in offers])
         return self._absorb(offers, self._begin())
 
-    async def lease(self, n: int) -> list[Lease]:
+    async def lease(self, n: int, *, floor: float = -inf) -> list[Lease]:
         """The best `n` links whose hosts may be asked now, best first."""
         now = self._begin()
         until = now + self._rules.lease_seconds
         found: list[Lease] = []
-        while len(found) < n and (host := self._schedule.best(now)) is not None:
+        while len(found) < n and (host := self._schedule.best(now, floor)) is not None:
             known = self._queues[host.number][0][2]
             known.attempts += 1
             self._move(known, LEASED)

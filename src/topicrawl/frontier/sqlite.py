@@ -76,14 +76,14 @@ class Sqlite(SqliteLook):
         with self._change(now):
             return self._absorb(promising)
 
-    async def lease(self, n: int) -> list[Lease]:
+    async def lease(self, n: int, *, floor: float = -inf) -> list[Lease]:
         """The best `n` links whose hosts may be asked now, best first."""
         now = self._begin()
         found: list[tuple[Known, Host]] = []
-        if n <= 0 or self._schedule.best(now) is None:
+        if n <= 0 or self._schedule.best(now, floor) is None:
             return []
         with self._change(now):
-            while len(found) < n and (host := self._schedule.best(now)) is not None and host.top is not None:
+            while len(found) < n and (host := self._schedule.best(now, floor)) is not None and host.top is not None:
                 known = read_row(self._file, host.top[1])
                 self._links.lease(known)
                 self._hosts.touch(host)

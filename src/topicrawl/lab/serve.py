@@ -95,9 +95,7 @@ class _Line(asyncio.Protocol):
         line, *fields = head.split("\r\n")
         method, _, rest = line.partition(" ")
         target, _, version = rest.rpartition(" ")
-        headers = {
-            name.lower(): value.strip() for name, _, value in (field.partition(":") for field in fields)
-        }
+        headers = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in fields)}
         host = headers.get("host", "").partition(":")[0].lower()
         if not host or not target.startswith("/"):
             self._refuse(400)
@@ -139,9 +137,7 @@ class _Line(asyncio.Protocol):
 class Server:
     """Serves a made-up web: `async with Server(web) as server`; URLs with its port are in `server.web`."""
 
-    def __init__(
-        self, web: SampleWeb, *, host: str = "127.0.0.1", port: int = 0, log: Log | None = None
-    ) -> None:
+    def __init__(self, web: SampleWeb, *, host: str = "127.0.0.1", port: int = 0, log: Log | None = None) -> None:
         self.web = web
         self.port = port
         self.lines: set[asyncio.Transport] = set()  # the open connections
@@ -197,9 +193,7 @@ def served(web: SampleWeb, *, log: Path | None = None) -> Iterator[SampleWeb]:
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m topicrawl.lab.serve", description=__doc__.splitlines()[0]
-    )
+    parser = argparse.ArgumentParser(prog="python -m topicrawl.lab.serve", description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--pages", type=int, default=4000)
     parser.add_argument("--hosts", type=int, default=60)

@@ -14,7 +14,8 @@ from pathlib import Path
 from random import Random
 
 from topicrawl import parse, strategies
-from topicrawl.crawl import Budget, Crawl, Parts, seed_links
+from topicrawl.budget import Budget
+from topicrawl.crawl import Crawl, Parts, seed_links
 from topicrawl.errors import SeedError
 from topicrawl.fetch.replay import Recording
 from topicrawl.frontier.contract import Rules

@@ -9,7 +9,9 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import importlib
+import os
 import pkgutil
+import sys
 from typing import get_type_hints
 
 from topicrawl.errors import StrategyError
@@ -42,11 +44,11 @@ def parameters(kind: type[Strategy]) -> dict[str, tuple[type, object]]:
 def make(spec: str) -> Strategy:
     """A strategy from `name` or `name:parameter=value,…`; one's own is `package.module:Class[:parameter=value,…]`."""
     name, _, rest = spec.partition(":")
-    if "." in name:
+    kinds = available()
+    if name not in kinds and ("." in name or rest.partition(":")[0].isidentifier()):
         attribute, _, rest = rest.partition(":")
         kind = _outside(name, attribute)
     else:
-        kinds = available()
         if name not in kinds:
             near = difflib.get_close_matches(name.lower().replace("-", "_"), kinds, 1, 0.5)
             hint = f"did you mean {near[0]!r}?" if near else "`topicrawl strategies` lists them"
@@ -56,12 +58,17 @@ def make(spec: str) -> Strategy:
 
 
 def _outside(module_name: str, attribute: str) -> type[Strategy]:
+    # Where the user stands, as for `python -m`, but behind everything that is installed.
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
     try:
         kind = getattr(importlib.import_module(module_name), attribute)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise StrategyError(f"cannot load the strategy {module_name}:{attribute}: {error}") from error
     if not (isinstance(kind, type) and issubclass(kind, Strategy)):
         raise StrategyError(f"{module_name}:{attribute} is not a Strategy class")
+    if not hasattr(kind, "name"):
+        raise StrategyError(f"{module_name}:{attribute} has no name: give the class a `name`")
     return kind
 
 
