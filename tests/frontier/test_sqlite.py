@@ -239,7 +239,7 @@ def refusing_commits(execute: Any) -> Any:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"this is a letter, not a database" * 40, "is not a frontier"),
+        (b"this is a letter, not a database" * 40, "another program"),
         ("PRAGMA user_version = 7; CREATE TABLE birds (name)", "is not a frontier"),
         ("PRAGMA application_id = 1416589417; PRAGMA user_version = 99; CREATE TABLE links (a)", "newer Topicrawl"),
     ],

@@ -8,9 +8,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
 
+from topicrawl.database import errors_of
 from topicrawl.frontier.contract import Counts, Entry
 from topicrawl.frontier.known import Known
-from topicrawl.frontier.sqlite_file import File, errors_of
+from topicrawl.frontier.sqlite_file import File
 from topicrawl.records import Carry, Link, Place
 from topicrawl.urls import fingerprint, host
 
