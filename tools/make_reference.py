@@ -12,7 +12,7 @@ import click
 
 from topicrawl import cli, records, strategies
 from topicrawl.cli.strategies_command import described
-from topicrawl.plan import known_settings
+from topicrawl.settings import known_settings
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
 MADE = "<!-- made by tools/make_reference.py: change the code, then `make docs` -->\n\n"

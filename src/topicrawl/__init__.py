@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from topicrawl.fetch.replay import Recording
     from topicrawl.lab.sample import SampleWeb
     from topicrawl.lab.simulate import Task, simulate
-    from topicrawl.plan import Settings, open_crawl
+    from topicrawl.plan import open_crawl
     from topicrawl.records import Failure, Link, Page, Place, Response, Visit
     from topicrawl.relevance.model import Relevance
+    from topicrawl.settings import Settings
     from topicrawl.strategies.strategy import Setting, Strategy
     from topicrawl.topic import Topic
 
@@ -38,7 +39,7 @@ _HOMES = {
     "Response": "records",
     "SampleWeb": "lab.sample",
     "Setting": "strategies.strategy",
-    "Settings": "plan",
+    "Settings": "settings",
     "Stop": "budget",
     "Strategy": "strategies.strategy",
     "Task": "lab.simulate",

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -105,7 +106,7 @@ def usual_threshold(words: int) -> float:
     >>> [usual_threshold(n) for n in (1, 2, 8)]
     [0.22, 0.16, 0.08]
     """
-    return round(0.22 / max(1, words) ** 0.5, 2)
+    return round(0.22 / math.sqrt(max(1, words)), 2)
 
 
 def load(path: Path) -> Topic:

@@ -28,7 +28,7 @@ from topicrawl.collection.store import Store
 from topicrawl.crawl import Crawl
 from topicrawl.database import errors_of
 from topicrawl.errors import SeedError, TopicError
-from topicrawl.plan import Settings, identity, known_settings, open_crawl, read_settings, resumed, same, seed_urls
+from topicrawl.settings import Settings, known_settings, read_settings, seed_urls
 from topicrawl.topic import Topic
 
 NOTHING_FETCHED = 5
@@ -131,6 +131,8 @@ def slug(name: str) -> str:
 
 def _agreed(asked: Asked) -> tuple[Path, Topic, Settings]:
     """Directory, topic and settings, from the options or from the crawl that is gone on with."""
+    from topicrawl.plan import identity, resumed, same
+
     topic = asked.topic()
     directory = asked.directory(topic)
     given = {**(read_settings(asked.config) if asked.config else {}), **asked.given}
@@ -148,6 +150,9 @@ def _agreed(asked: Asked) -> tuple[Path, Topic, Settings]:
 
 async def _crawled(asked: Asked) -> int:
     """Run the crawl and return the exit code."""
+    # The HTTP client and all: the help text needs none of it.
+    from topicrawl.plan import open_crawl
+
     directory, topic, settings = _agreed(asked)
     goes_on = occupied(directory)
     seeds = asked.seed_urls()

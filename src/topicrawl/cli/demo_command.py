@@ -14,7 +14,8 @@ from topicrawl.errors import CollectionError, TopicError
 from topicrawl.lab.figures import harvest_svg, harvest_text
 from topicrawl.lab.sample import SampleWeb
 from topicrawl.lab.serve import served
-from topicrawl.plan import Settings, open_crawl
+from topicrawl.plan import open_crawl
+from topicrawl.settings import Settings
 from topicrawl.topic import Topic
 
 STRATEGIES = ("best_first", "breadth_first")

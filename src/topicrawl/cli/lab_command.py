@@ -16,8 +16,8 @@ from topicrawl import topic as topics
 from topicrawl.errors import SpaceError, UsageError
 from topicrawl.fetch.replay import Recording
 from topicrawl.lab.simulate import Task, simulate
-from topicrawl.plan import seed_urls
 from topicrawl.records import Visit
+from topicrawl.settings import seed_urls
 from topicrawl.topic import Topic
 
 
