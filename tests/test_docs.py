@@ -21,8 +21,8 @@ import topicrawl
 from topicrawl import cli, strategies
 from topicrawl import topic as topics
 from topicrawl.collection.store import Store
-from topicrawl.plan import known_settings, read_settings
 from topicrawl.records import Failure, Refusal
+from topicrawl.settings import known_settings, read_settings
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
