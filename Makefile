@@ -25,8 +25,8 @@ test-system:
 	$(MAKE) test
 
 lint: install
-	$(BIN)/ruff check
-	$(BIN)/ruff format --check
+	$(BIN)/ruff check src tests bench tools
+	$(BIN)/ruff format --check src tests bench tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
