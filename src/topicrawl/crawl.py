@@ -111,7 +111,7 @@ class Crawl:
         try:
             while True:
                 self._wake.clear()
-                while self._arrived:
+                while self._arrived and not self._reached():
                     lease, response = self._arrived.popleft()
                     visit = await self._arrive(lease, response)
                     if visit is not None:
@@ -146,6 +146,9 @@ class Crawl:
             return Stop.TIME
         return None
 
+    def _reached(self) -> bool:
+        return bool(self.budget.pages) and self.pages >= self.budget.pages
+
     def _coming(self) -> int:
         """Links that are out and may soon be pages; what is slow is not waited for when the goal is near."""
         if not self.budget.pages or self.pages + len(self._leases) < self.budget.pages:
@@ -155,7 +158,7 @@ class Crawl:
 
     def _impatient(self) -> bool:
         """Whether what is in flight has had its time after the end was called."""
-        if self.budget.pages and self.pages >= self.budget.pages:
+        if self._reached():
             self.stopped = Stop.PAGES
             return True
         full = self._full()
@@ -183,7 +186,8 @@ class Crawl:
 
         Hosts of good links are often busy, and with many hands free whatever is left would be fetched meanwhile.
         """
-        floor = self.budget.focus * max(self._scores) if self._scores and self.parts.strategy.batch == 1 else -inf
+        best = max(self._scores, default=0.0)
+        floor = self.budget.focus * best if best > 0 and self.parts.strategy.batch == 1 else -inf
         leases = await self.parts.frontier.lease(room, floor=floor)
         few = min(room, _FEW - len(self._leases))
         if not leases and few > 0:
@@ -236,9 +240,9 @@ class Crawl:
             wait = min(wait, self._until - self.parts.clock())
             ready = await self.parts.frontier.next_ready() if self._room() > 0 else None
             if ready is not None:
-                wait = min(wait, max(ready, _POLL if self._tasks else 0.0))
+                # Ready and not taken: it is held back, and something better may become ready.
+                wait = min(wait, ready or _POLL)
         if wait < inf:
-            # Not below a millisecond: a host that is due in 0 s but was just leased would spin.
             timer = asyncio.get_running_loop().call_later(max(0.001, wait), self._wake.set)
         await self._wake.wait()
         if timer:
