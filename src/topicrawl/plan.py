@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -39,6 +39,7 @@ from topicrawl.urls import fingerprint, join, origin
 
 log = logging.getLogger("topicrawl")
 
+_CHECKPOINT = 500  # visits between two looks at what was learned; a kill loses no more of it
 _NOTED = 20_000  # origins whose sitemaps are known to be stored
 
 #: Media types that are asked for: what the parsers can read.
@@ -52,6 +53,8 @@ class Keeping:
     collection: Collection
     polite: Polite
     noted: dict[str, None] = field(default_factory=dict)  # origins that were looked at, the oldest first
+    checkpoint: Callable[[], None] | None = None  # writes down what was learned
+    since: int = 0  # visits since the last checkpoint
 
     def step_of(self, link: Link) -> int | None:
         return self.collection.step_of(link)
@@ -60,6 +63,10 @@ class Keeping:
         self.collection.keep(visit, response, packed(outlinks) if outlinks else None)
         if (site := origin(visit.url)) not in self.noted:
             self._note(site)
+        self.since += 1
+        if self.since >= _CHECKPOINT and self.checkpoint is not None:
+            self.since = 0
+            self.checkpoint()
         if visit.failure is not None:
             log.info("failed %s: %s %s", visit.link.url, visit.failure, visit.detail)
 
@@ -101,7 +108,13 @@ async def open_crawl(
             raise SeedError(f"the seed {url} is not on {' or '.join(settings.only)}, where the crawl is to stay")
     vsm = Vsm(topic)
     facts: dict[str, Carry] = {"identity": identity(topic, settings), "seeds": list(urls)}
-    with Collection(directory, topic, facts, min_free=settings.min_free << 20) as collection:
+    about = {
+        "robots": "obey" if settings.robots else "ignore",
+        "http-header-user-agent": _http_settings(settings).user_agent,
+    }
+    if settings.contact:
+        about["operator"] = settings.contact
+    with Collection(directory, topic, facts, min_free=settings.min_free << 20, about=about) as collection:
         same(directory, collection.store.fact("identity"), facts["identity"])
         collection.check_space()
         async with AsyncExitStack() as stack:
@@ -110,8 +123,10 @@ async def open_crawl(
             http = await stack.enter_async_context(Http(_http_settings(settings)))
             polite = Polite(http, delay=settings.delay, robots=settings.robots)
             polite.told = frontier.set_delay
-            crawl = _crawl(collection, vsm, settings, frontier, polite)
+            keeping = Keeping(collection, polite)
+            crawl = _crawl(keeping, vsm, settings, frontier)
             _restore(collection.store, crawl.parts)
+            keeping.checkpoint = partial(_save, collection.store, crawl)
             collection.store.set_facts({"settings": _plain(settings), "stopped": None})
             await _retried(crawl, collection.store, urls)
             await crawl.seed(seed_links(urls))
@@ -227,27 +242,27 @@ def _http_settings(settings: Settings) -> HttpSettings:
     )
 
 
-def _crawl(collection: Collection, vsm: Vsm, settings: Settings, frontier: Sqlite, polite: Polite) -> Crawl:
+def _crawl(keeping: Keeping, vsm: Vsm, settings: Settings, frontier: Sqlite) -> Crawl:
     strategy = strategies.make(settings.strategy)
     strategy.begin(Setting(vsm.topic, vsm, Random(0)))
     parts = Parts(
         frontier=frontier,
-        fetch=collection.through(polite),
+        fetch=keeping.collection.through(keeping.polite),
         parse=partial(parse.read, styles=strategy.styles, context=strategy.context),
         relevance=vsm,
         strategy=strategy,
-        keep=Keeping(collection, polite),
+        keep=keeping,
         clock=time.time,
         fences=Fences(
             Limits(depth=settings.depth, length=settings.url_length),
             Monotony(),
             scope=partial(within, settings.only) if settings.only else None,
         ),
-        delay_of=polite.delay_of,
+        delay_of=keeping.polite.delay_of,
     )
     budget = Budget(
         pages=settings.pages, seconds=settings.seconds, concurrency=settings.concurrency,
         attempts=settings.attempts, patience=settings.patience, focus=settings.focus,
     )  # fmt: skip
-    step, pages = report.counts(collection.store)
+    step, pages = report.counts(keeping.collection.store)
     return Crawl(parts, budget, step=step, pages=pages)

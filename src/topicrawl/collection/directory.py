@@ -58,9 +58,20 @@ def occupied(directory: Path) -> bool:
 
 
 class Collection:
-    """A crawl's directory, open for writing by one process. Facts are set when it is made, and kept."""
+    """A crawl's directory, open for writing by one process. Facts are set when it is made, and kept.
 
-    def __init__(self, directory: Path, topic: Topic, facts: Mapping[str, Carry], *, min_free: int = 0) -> None:
+    `about` goes into the first record of each segment of the archive.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        topic: Topic,
+        facts: Mapping[str, Carry],
+        *,
+        min_free: int = 0,
+        about: Mapping[str, str] | None = None,
+    ) -> None:
         self.directory = directory
         self.resumed = occupied(directory)
         self.min_free = min_free
@@ -77,7 +88,7 @@ class Collection:
             self.store = Store(directory / "topicrawl.sqlite")
             if not self.resumed:
                 self.store.set_facts(facts)
-            self.archive = Archive(directory)
+            self.archive = Archive(directory, about=about)
         except BaseException:
             self._lock.release()
             raise
