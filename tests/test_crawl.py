@@ -12,10 +12,11 @@ import pytest
 
 from topicrawl import parse
 from topicrawl.budget import Budget, Stop
-from topicrawl.crawl import Crawl, Parts, seed_links
+from topicrawl.crawl import Crawl, seed_links
 from topicrawl.errors import SpaceError
-from topicrawl.frontier.contract import Lease, Offer, Rules
+from topicrawl.frontier.contract import End, Rules
 from topicrawl.frontier.memory import Memory
+from topicrawl.parts import Found, Parts
 from topicrawl.placing import Fences, Outlink
 from topicrawl.records import Failure, Hop, Link, Place, Refusal, Response, Visit
 from topicrawl.relevance.vsm import Vsm
@@ -74,11 +75,12 @@ class Notes:
     def step_of(self, link: Link) -> int | None:
         return None
 
-    def keep(self, visit: Visit, response: Response, outlinks: Sequence[Outlink]) -> None:
-        if len(self.visits) >= self.full_after:
-            raise SpaceError("the disk is full")
-        self.visits.append(visit)
-        self.outlinks[visit.link.url] = list(outlinks)
+    def keep(self, found: Sequence[Found]) -> None:
+        for visit, _, outlinks in found:
+            if len(self.visits) >= self.full_after:
+                raise SpaceError("the disk is full")
+            self.visits.append(visit)
+            self.outlinks[visit.link.url] = list(outlinks)
 
     def retry(self, link: Link, response: Response, attempt: int) -> None:
         self.retries.append((link.url, attempt))
@@ -141,15 +143,13 @@ def test_a_page_is_kept_before_the_frontier_is_told() -> None:
     order: list[str] = []
 
     class Told(Memory):
-        async def complete(
-            self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0, unused: bool = False
-        ) -> bool:
-            order.append(f"complete {lease.link.url}")
-            return await super().complete(lease, reason, offers, wait=wait, unused=unused)
+        async def complete_all(self, ends: Sequence[End]) -> list[bool]:
+            order.extend(f"complete {end.lease.link.url}" for end in ends)
+            return await super().complete_all(ends)
 
     class Kept(Notes):
-        def keep(self, visit: Visit, response: Response, outlinks: Sequence[Outlink]) -> None:
-            order.append(f"keep {visit.link.url}")
+        def keep(self, found: Sequence[Found]) -> None:
+            order.extend(f"keep {visit.link.url}" for visit, _, _ in found)
 
     crawl = rig({A: html("x", [(B, "b")]), B: html()}, notes=Kept())
     crawl.crawl.parts = replace(crawl.crawl.parts, frontier=Told(crawl.rules, crawl.clock))
@@ -376,6 +376,21 @@ def test_failures_of_where_a_redirect_leads_are_not_held_against_the_host_that_r
     assert entry.state == "waiting"
 
 
+def test_a_redirect_out_of_the_scope_is_refused_by_name() -> None:
+    crawl = rig({A: html("x", [(B, "b")]), C: html()}, fences=Fences(scope=lambda url: url != C))
+
+    async def fetch(link: Link) -> Response:
+        if link.url == B:
+            return Response(B, C, 301, {"location": C}, hops=(Hop(B, 301),))
+        return await crawl.web(link)
+
+    crawl.crawl.parts = replace(crawl.crawl.parts, fetch=fetch)
+    assert crawl.run() == [A]
+    entry = asyncio.run(crawl.frontier.find(B))
+    assert entry is not None
+    assert (entry.state, entry.reason) == ("done", "out_of_scope")
+
+
 def test_links_outside_the_scope_are_refused_by_name() -> None:
     crawl = rig({A: html("x", [(B, "b"), (C, "c")]), C: html()}, fences=Fences(scope=lambda url: url != B))
     assert crawl.run() == [A, C]
@@ -468,12 +483,13 @@ def test_a_slow_host_does_not_hold_up_the_end() -> None:
     links = [(f"http://h{n}.example/", "x") for n in range(9)]
     pages: dict[str, Answer | list[Answer]] = {A: html("x", [(B, "dengue fever"), *links])}
     web = Web(pages | {url: html() for url, _ in links})
-    crawl = Rig(web, budget=Budget(pages=5, concurrency=4))
+    crawl = Rig(web, budget=Budget(pages=5, concurrency=4, slow=0.1))
+    crawl.clock = time.monotonic  # type: ignore[method-assign]
+    crawl.__post_init__()
 
     async def fetch(link: Link) -> Response:
         if link.url == B:
             await asyncio.sleep(60)
-        web.now += 10.0  # the clock of the crawl
         return await web(link)
 
     crawl.crawl.parts = replace(crawl.crawl.parts, fetch=fetch)

@@ -11,13 +11,14 @@ import pytest
 
 from topicrawl import parse
 from topicrawl.budget import Budget
-from topicrawl.crawl import Crawl, Parts, seed_links
+from topicrawl.crawl import Crawl, seed_links
 from topicrawl.frontier.contract import Rules
 from topicrawl.frontier.limits import Limits
 from topicrawl.frontier.memory import Memory
 from topicrawl.frontier.monotony import Monotony
+from topicrawl.parts import Parts
 from topicrawl.placing import Fences
-from topicrawl.records import Link, Response, Visit
+from topicrawl.records import Link, Response
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.strategies import make
 from topicrawl.strategies.strategy import Setting
@@ -73,7 +74,7 @@ class Forget:
     def step_of(self, link: Link) -> int | None:
         return None
 
-    def keep(self, visit: Visit, response: Response, outlinks: object) -> None:
+    def keep(self, found: object) -> None:
         pass
 
     def retry(self, link: Link, response: Response, attempt: int) -> None:

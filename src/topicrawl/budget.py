@@ -31,4 +31,5 @@ class Budget:
     patience: float = 600.0  # seconds to wait for a host when nothing else is left
     deadline: float = 900.0  # seconds for one fetch with all its redirects and waiting
     focus: float = 0.5  # links below this share of the best ones lately get only a few hands
+    slow: float = 5.0  # seconds after which a fetch is no longer counted as a page to come
     grace: float = 10.0  # seconds that fetches in flight have left when the time is up or someone interrupts

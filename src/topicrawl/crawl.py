@@ -7,7 +7,8 @@
 5. **Relevance** judges how much the page is about the topic. Together: a **visit**.
 6. The **strategy** learns from the visit and gives every link of the page a place.
 7. The visit is **kept**: archived and stored, before
-8. the frontier is told that the link is **complete**, and takes in the page's links, in one step.
+8. the frontier is told that the link is **complete**, and takes in the page's links, in one step. Pages that have
+   arrived together go through 7 and 8 together.
 
 A crash before 8 means that the page is fetched again, never that a link is lost.
 """
@@ -16,54 +17,25 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Protocol
 
 from topicrawl.budget import Budget, Stop
 from topicrawl.errors import SpaceError
 from topicrawl.fetch.retry import TRANSIENT, backoff
 from topicrawl.fetch.status import REDIRECTS
-from topicrawl.frontier.contract import Frontier, Lease, Offer
-from topicrawl.placing import LATE, Fences, Outlink, combined, placed
-from topicrawl.records import Failure, Fetch, Link, Page, Parse, Response, Visit
-from topicrawl.relevance.model import Relevance
-from topicrawl.strategies.strategy import Strategy
+from topicrawl.frontier.contract import End, Lease, Offer
+from topicrawl.parts import Found, Parts
+from topicrawl.placing import LATE, combined, placed
+from topicrawl.records import Failure, Link, Page, Response, Visit
 from topicrawl.urls import host
 
 _FEW = 4  # fetches in flight that need not be worth as much as the best ones lately
 _LATELY = 32  # leases
-_SLOW = 5.0  # seconds after which a fetch is no longer counted as a page to come
 _POLL = 0.05  # seconds between two looks for better links than those that are held back
+_TOGETHER = 16  # pages that are written down at once, if so many have arrived
 _STREAKS = 10_000  # hosts whose failures in a row are remembered
-
-
-class Keep(Protocol):
-    """Where visits go before the frontier forgets them."""
-
-    def step_of(self, link: Link) -> int | None:
-        """The step of a visit that was kept but not completed before a kill; it is made again under its number."""
-
-    def keep(self, visit: Visit, response: Response, outlinks: Sequence[Outlink]) -> None: ...
-
-    def retry(self, link: Link, response: Response, attempt: int) -> None:
-        """An attempt that failed and will be made again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The pieces that a crawl is put together from."""
-
-    frontier: Frontier
-    fetch: Fetch
-    parse: Parse
-    relevance: Relevance
-    strategy: Strategy
-    keep: Keep
-    clock: Callable[[], float]  # seconds since 1970
-    fences: Fences = field(default_factory=Fences)  # which links may be followed
-    delay_of: Callable[[str], float] | None = None  # what robots.txt asks for, by host
 
 
 @dataclass
@@ -112,9 +84,7 @@ class Crawl:
             while True:
                 self._wake.clear()
                 while self._arrived and not self._reached():
-                    lease, response = self._arrived.popleft()
-                    visit = await self._arrive(lease, response)
-                    if visit is not None:
+                    for visit in await self._take_in():
                         yield visit
                 if self._broken is not None:
                     raise self._broken
@@ -153,7 +123,7 @@ class Crawl:
         """Links that are out and may soon be pages; what is slow is not waited for when the goal is near."""
         if not self.budget.pages or self.pages + len(self._leases) < self.budget.pages:
             return len(self._leases)
-        begun = self.parts.clock() - _SLOW
+        begun = self.parts.clock() - self.budget.slow
         return sum(since > begun for since in self._since.values())
 
     def _impatient(self) -> bool:
@@ -242,6 +212,10 @@ class Crawl:
             if ready is not None:
                 # Ready and not taken: it is held back, and something better may become ready.
                 wait = min(wait, ready or _POLL)
+        elif self._since and self.budget.pages:
+            # The goal may be filled by what is in flight; what turns out to be slow is replaced.
+            oldest = min(self._since.values())
+            wait = min(wait, max(oldest + self.budget.slow - self.parts.clock(), _POLL))
         if wait < inf:
             timer = asyncio.get_running_loop().call_later(max(0.001, wait), self._wake.set)
         await self._wake.wait()
@@ -277,8 +251,31 @@ class Crawl:
 
     # What came back
 
-    async def _arrive(self, lease: Lease, response: Response) -> Visit | None:
-        """Judge, place, keep, complete. None: the link goes on waiting, or leads elsewhere."""
+    async def _take_in(self) -> list[Visit]:
+        """Judge and place what has arrived, keep it, complete it: several pages share the price of writing."""
+        found: list[Found] = []
+        ends: list[End] = []
+        most = 1 if self.parts.strategy.combines else _TOGETHER
+        while self._arrived and len(found) < most and not self._reached():
+            lease, response = self._arrived[0]
+            if response.hops and found:
+                break  # whether it leads to a page that is here already shows when the others are complete
+            self._arrived.popleft()
+            if (visit := await self._judged(lease, response)) is not None:
+                outlinks = placed(visit, self.parts.strategy, self.parts.fences)
+                offers = await combined(outlinks, self.parts.strategy, self.parts.frontier)
+                unused = visit.failure == Failure.ROBOTS and not response.hops
+                found.append(Found(visit, response, outlinks))
+                ends.append(End(lease, visit.failure or "fetched", offers, self._wait(lease.host, response), unused))
+        if found:
+            self.parts.keep.keep(found)
+            await self.parts.frontier.complete_all(ends)
+        for visit, response, _ in found:
+            await self._aftermath(visit, response)
+        return [visit for visit, _, _ in found]
+
+    async def _judged(self, lease: Lease, response: Response) -> Visit | None:
+        """The visit that a response makes. None: the link goes on waiting, or leads elsewhere."""
         del self._leases[lease.token], self._since[lease.token]
         if response.failure in TRANSIENT and await self._again(lease, response):
             return None
@@ -289,22 +286,15 @@ class Crawl:
             return None
         page, failure, detail = await self._read(lease, response)
         known = self.parts.keep.step_of(lease.link)
+        if known is None:
+            self.step += 1
+            self.pages += failure is None
         visit = Visit(
-            known or self.step + 1, lease.link, lease.place, response.final_url, page,
+            known or self.step, lease.link, lease.place, response.final_url, page,
             self.parts.relevance.score(page) if page is not None else None,
             failure, response.at, response.status, detail,
         )  # fmt: skip
         self.parts.strategy.learn(visit)
-        outlinks = placed(visit, self.parts.strategy, self.parts.fences)
-        offers = await combined(outlinks, self.parts.strategy, self.parts.frontier)
-        self.parts.keep.keep(visit, response, outlinks)
-        if known is None:
-            self.step += 1
-            self.pages += failure is None
-        wait = self._wait(lease.host, response)
-        unused = failure == Failure.ROBOTS and not response.hops
-        await self.parts.frontier.complete(lease, failure or "fetched", offers, wait=wait, unused=unused)
-        await self._aftermath(visit, response)
         return visit
 
     async def _again(self, lease: Lease, response: Response) -> bool:
@@ -332,9 +322,10 @@ class Crawl:
         """The link leads to a host that has to be waited for: the frontier gets the new address in its place."""
         self._tries.pop(lease.link.url, None)
         link = replace(lease.link, url=response.final_url, depth=lease.link.depth + 1)
-        offers = [Offer(link, lease.place)] if self.parts.fences.refusal(link) is None else []
+        refusal = self.parts.fences.refusal(link)
+        offers = [Offer(link, lease.place)] if refusal is None else []
         wait = self._wait(lease.host, response)
-        await self.parts.frontier.complete(lease, f"moved {response.final_url}", offers, wait=wait)
+        await self.parts.frontier.complete(lease, refusal or f"moved {link.url}", offers, wait=wait)
 
     async def _read(self, lease: Lease, response: Response) -> tuple[Page | None, Failure | None, str]:
         """The page of a response, or the named reason why there is none."""

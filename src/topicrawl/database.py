@@ -56,6 +56,21 @@ class Lock:
         os.close(self._file)
 
 
+def is_held(path: Path) -> bool:
+    """Whether some process holds a lock; nothing is written."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
+
 class Database:
     """A connection to a file of ours; a file that is new or empty is made."""
 

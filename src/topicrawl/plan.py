@@ -19,7 +19,7 @@ from topicrawl.collection import report
 from topicrawl.collection.directory import Collection, topic_of
 from topicrawl.collection.links import packed
 from topicrawl.collection.store import Store
-from topicrawl.crawl import Crawl, Parts, seed_links
+from topicrawl.crawl import Crawl, seed_links
 from topicrawl.errors import CollectionError, SeedError, SettingError
 from topicrawl.fetch.guard import networks
 from topicrawl.fetch.http import Http, HttpSettings
@@ -29,8 +29,9 @@ from topicrawl.frontier.contract import Offer, Rules
 from topicrawl.frontier.limits import Limits
 from topicrawl.frontier.monotony import Monotony, MonotonyState
 from topicrawl.frontier.sqlite import Sqlite
-from topicrawl.placing import Fences, Outlink
-from topicrawl.records import Carry, Link, Response, Visit
+from topicrawl.parts import Found, Parts
+from topicrawl.placing import Fences
+from topicrawl.records import Carry, Link, Response
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.settings import Settings, known_settings, seed_urls, within
 from topicrawl.strategies.strategy import Setting
@@ -59,16 +60,17 @@ class Keeping:
     def step_of(self, link: Link) -> int | None:
         return self.collection.step_of(link)
 
-    def keep(self, visit: Visit, response: Response, outlinks: Sequence[Outlink]) -> None:
-        self.collection.keep(visit, response, packed(outlinks) if outlinks else None)
-        if (site := origin(visit.url)) not in self.noted:
-            self._note(site)
-        self.since += 1
+    def keep(self, found: Sequence[Found]) -> None:
+        self.collection.keep((visit, response, packed(links) if links else None) for visit, response, links in found)
+        for visit, _, _ in found:
+            if (site := origin(visit.url)) not in self.noted:
+                self._note(site)
+            if visit.failure is not None:
+                log.info("failed %s: %s %s", visit.link.url, visit.failure, visit.detail)
+        self.since += len(found)
         if self.since >= _CHECKPOINT and self.checkpoint is not None:
             self.since = 0
             self.checkpoint()
-        if visit.failure is not None:
-            log.info("failed %s: %s %s", visit.link.url, visit.failure, visit.detail)
 
     def _note(self, site: str) -> None:
         """Store the sitemaps of an origin that was not seen lately."""
@@ -123,6 +125,7 @@ async def open_crawl(
             http = await stack.enter_async_context(Http(_http_settings(settings)))
             polite = Polite(http, delay=settings.delay, robots=settings.robots)
             polite.told = frontier.set_delay
+            polite.scope = partial(within, settings.only) if settings.only else None
             keeping = Keeping(collection, polite)
             crawl = _crawl(keeping, vsm, settings, frontier)
             _restore(collection.store, crawl.parts)
@@ -256,7 +259,7 @@ def _crawl(keeping: Keeping, vsm: Vsm, settings: Settings, frontier: Sqlite) -> 
         fences=Fences(
             Limits(depth=settings.depth, length=settings.url_length),
             Monotony(),
-            scope=partial(within, settings.only) if settings.only else None,
+            scope=keeping.polite.scope,
         ),
         delay_of=keeping.polite.delay_of,
     )

@@ -47,7 +47,7 @@ class Topic:
     relevant: tuple[str, ...] = ()  # URLs of example pages on the topic
     irrelevant: tuple[str, ...] = ()
     languages: tuple[str, ...] = ("en",)
-    threshold: float = 0.1  # similarity from which a page counts as relevant
+    threshold: float = -1.0  # similarity from which a page counts as relevant; below 0: the usual one
     origin: str = field(default="words on the command line", compare=False)
 
     def __post_init__(self) -> None:
@@ -58,6 +58,8 @@ class Topic:
                 raise TopicError(f"the weight of {word!r} is {weight}: weights are numbers above 0, up to {HEAVIEST:g}")
         if any("\ud800" <= character <= "\udfff" for text in (self.name, *self.words) for character in text):
             raise TopicError("the topic is not valid text: write it in UTF-8")
+        if self.threshold == -1.0:
+            object.__setattr__(self, "threshold", usual_threshold(len(self.words)))
         if not 0 <= self.threshold <= 1:
             raise TopicError(f"threshold is {self.threshold}: it must be from 0 to 1")
 
@@ -67,7 +69,7 @@ class Topic:
         weights: dict[str, float] = {}
         for word in tokenise(phrase):
             weights[word] = weights.get(word, 0.0) + 1.0
-        return cls(name=" ".join(phrase.split()), words=weights, threshold=usual_threshold(len(weights)))
+        return cls(name=" ".join(phrase.split()), words=weights)
 
     @property
     def lexicon(self) -> Lexicon:

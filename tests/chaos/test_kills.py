@@ -15,9 +15,9 @@ from random import Random
 
 import pytest
 
-PAGES, HOSTS, KILLS = 5000, 50, 10
-DELAY, IN_FLIGHT = 0.1, 32
-SLACK = 0.005  # seconds by which a busy machine may log a request late
+PAGES, HOSTS, KILLS = 5000, 100, 10
+DELAY, IN_FLIGHT = 0.2, 64
+SLACK = 0.02  # seconds by which a busy machine may log a request late
 
 
 @pytest.fixture

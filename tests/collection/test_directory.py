@@ -30,7 +30,7 @@ def kept(directory: Path, *numbers: int) -> Collection:
     collection = Collection(directory, TOPIC, {"identity": "x", "made": "by a test"})
     for number in numbers:
         url = f"http://a.example/{number}"
-        collection.keep(visit(number, url), response(url))
+        collection.keep([(visit(number, url), response(url), None)])
     return collection
 
 
@@ -86,7 +86,7 @@ def test_what_the_store_has_and_the_archive_has_not_is_named_as_lost(tmp_path: P
         again.store.forget(rows)
         assert again.recover() == []
         assert not {row.requested for row in again.store.visits()} & set(lost)
-        again.keep(visit(5, "http://a.example/4"), response("http://a.example/4"))
+        again.keep([(visit(5, "http://a.example/4"), response("http://a.example/4"), None)])
         for row in again.store.visits():
             assert row.spot is not None
             assert again.archive.read(row.spot).body == response(row.url).body
@@ -109,9 +109,9 @@ def test_a_stored_page_is_taken_from_the_archive_once(tmp_path: Path) -> None:
         assert first.body == response("http://a.example/1").body
         assert asked == ["http://a.example/2"]
         size = (tmp_path / "warc/00001.warc.gz").stat().st_size
-        again.keep(visit(2, "http://a.example/1"), first)
+        again.keep([(visit(2, "http://a.example/1"), first, None)])
         assert (tmp_path / "warc/00001.warc.gz").stat().st_size == size, "it is not archived twice"
-        again.keep(visit(3, "http://a.example/2"), second)
+        again.keep([(visit(3, "http://a.example/2"), second, None)])
         assert (tmp_path / "warc/00001.warc.gz").stat().st_size > size
 
 

@@ -10,7 +10,7 @@ import pytest
 from topicrawl.collection import report
 from topicrawl.collection.archive import Spot
 from topicrawl.collection.links import packed
-from topicrawl.collection.store import Store
+from topicrawl.collection.store import Kept, Store
 from topicrawl.errors import CollectionError, SpaceError
 from topicrawl.records import Failure, Link, Page, Place, Response, Visit
 
@@ -33,7 +33,7 @@ def visit(step: int, url: str, source: str = "", failure: Failure | None = None,
 def add(store: Store, made: Visit, *targets: str) -> None:
     links = packed([(Link(url, anchor="to " + url), Place(0.5), None) for url in targets]) if targets else None
     response = Response(made.link.url, made.url, 200, {"content-type": "text/html"}, b"12345")
-    store.add(made, response, Spot(1, made.step * 100, 50) if made.failure is None else None, links)
+    store.add([Kept(made, response, Spot(1, made.step * 100, 50) if made.failure is None else None, links)])
 
 
 def test_a_visit_comes_out_as_it_went_in(store: Store) -> None:

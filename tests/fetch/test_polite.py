@@ -172,6 +172,16 @@ def test_a_redirect_to_a_host_that_is_not_free_is_left_to_the_frontier() -> None
     visit(answers, steps, delay=5.0, robots=False)
 
 
+def test_a_redirect_out_of_the_scope_is_not_followed() -> None:
+    async def steps(site: Site, polite: Polite) -> None:
+        polite.scope = lambda url: "b.test" not in url
+        response = await polite(Link(site.url("/", host="a.test")))
+        assert (response.status, response.failure) == (301, None)
+
+    site = visit(lambda request: redirect(f"http://b.test:{request.host.rpartition(':')[2]}/x"), steps, robots=False)
+    assert site.paths("b.test") == []
+
+
 def test_the_next_request_does_not_wait_for_a_slow_answer() -> None:
     async def steps(site: Site, polite: Polite) -> None:
         begun = time.monotonic()

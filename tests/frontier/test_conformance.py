@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from topicrawl.frontier.contract import Frontier, Lease, Offer, Rules
+from topicrawl.frontier.contract import End, Frontier, Lease, Offer, Rules
 from topicrawl.records import Link, Place
 
 OPERATIONS = 2500
@@ -42,7 +42,8 @@ class Trial:
 
     async def run(self, operations: int) -> None:
         steps: list[tuple[int, Callable[[], Awaitable[None]]]] = [
-            (20, self.add), (30, self.lease), (24, self.complete), (8, self.give_back), (2, self.extend),
+            (20, self.add), (30, self.lease), (16, self.complete), (8, self.complete_all),
+            (8, self.give_back), (2, self.extend),
             (3, self.settle), (3, self.reopen), (5, self.rescore), (2, self.set_delay), (3, self.block),
             (30, self.pass_time), (2, self.places), (1, self.end),
         ]  # fmt: skip
@@ -113,6 +114,18 @@ class Trial:
             unused = self.spared(pair[0])
             mine = await self.subject.complete(pair[0], "fetched", offers, wait=wait, unused=unused)
             assert mine == self.oracle.complete(pair[1], "fetched", offers, wait=wait, unused=unused)
+
+    async def complete_all(self) -> None:
+        found = [pair for pair in (self.pair(), self.pair(), self.pair()) if pair]
+        pairs = list({pair[0].token: pair for pair in found}.values())
+        ends = [(self.offers(6), self.random.choice([0.0, 0.5, 20.0]), self.spared(pair[0])) for pair in pairs]
+        mine = await self.subject.complete_all(
+            [End(pair[0], "fetched", *end) for pair, end in zip(pairs, ends, strict=True)]
+        )
+        assert mine == [
+            self.oracle.complete(pair[1], "fetched", offers, wait=wait, unused=unused)
+            for pair, (offers, wait, unused) in zip(pairs, ends, strict=True)
+        ]
 
     async def give_back(self) -> None:
         if pair := self.pair():

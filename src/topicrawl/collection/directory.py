@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
 from topicrawl import topic as topics
 from topicrawl.collection import report
-from topicrawl.collection.archive import Archive
+from topicrawl.collection.archive import Archive, Spot
 from topicrawl.collection.links import Packed
-from topicrawl.collection.store import Store, Stored
-from topicrawl.database import Lock, errors_of
+from topicrawl.collection.store import Kept, Store, Stored
+from topicrawl.database import Lock, errors_of, is_held
 from topicrawl.errors import CollectionError, DamagedError, SpaceError
 from topicrawl.records import Carry, Fetch, Link, Response, Visit
 from topicrawl.topic import Topic
@@ -116,18 +116,21 @@ class Collection:
         known = self._recent.get(link.url)
         return known.step if known is not None else None
 
-    def keep(self, visit: Visit, response: Response, links: Packed | None = None) -> None:
-        """Archive and store a visit. When this returns, no kill can lose it."""
-        self._since_look += 1
+    def keep(self, found: Iterable[tuple[Visit, Response, Packed | None]]) -> None:
+        """Archive and store visits. When this returns, no kill can lose them."""
+        rows = [Kept(visit, response, self._archived(visit, response), links) for visit, response, links in found]
+        self.store.add(rows)
+        self._since_look += len(rows)
         if self._since_look >= _SPACE_EVERY:
             self._since_look = 0
             self.check_space()
-        spot = None
-        if (again := self._recent.pop(visit.link.url, None)) is not None and visit.failure is None:
-            spot = again.spot
-        if spot is None and visit.failure is None:
-            spot = self.archive.write(response)
-        self.store.add(visit, response, spot, links)
+
+    def _archived(self, visit: Visit, response: Response) -> Spot | None:
+        """Where the page of a visit stands in the archive."""
+        again = self._recent.pop(visit.link.url, None)
+        if visit.failure is not None:
+            return None
+        return (again.spot if again is not None else None) or self.archive.write(response)
 
     def through(self, fetch: Fetch) -> Fetch:
         """A fetch function that takes what a killed run had stored, but not completed, from the archive."""
@@ -169,11 +172,7 @@ class Collection:
 
 def crawling(directory: Path) -> bool:
     """Whether some process is crawling into the directory."""
-    try:
-        Lock(directory / "lock", directory).release()
-    except CollectionError:
-        return True
-    return False
+    return is_held(directory / "lock")
 
 
 def topic_of(directory: Path) -> Topic:

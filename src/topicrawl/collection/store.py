@@ -80,6 +80,15 @@ class Stored(NamedTuple):
         return Place(self.score, json.loads(self.carry), parts)
 
 
+class Kept(NamedTuple):
+    """A visit to be stored: where its page stands in the archive, and its links."""
+
+    visit: Visit
+    response: Response
+    spot: Spot | None
+    links: Packed | None
+
+
 class Store:
     """The SQLite file of a collection. Read-only handles may be open beside the one that writes."""
 
@@ -87,8 +96,13 @@ class Store:
         self.path = path
         self.db = Database(path, SHAPE, readonly=readonly)
 
-    def add(self, visit: Visit, response: Response, spot: Spot | None, links: Packed | None = None) -> None:
-        """Store a visit with all that hangs on it. A visit to the same link replaces the earlier one."""
+    def add(self, rows: Sequence[Kept]) -> None:
+        """Store visits with all that hangs on them. A visit to the same link replaces the earlier one."""
+        with self.db.transaction():
+            for row in rows:
+                self._add(*row)
+
+    def _add(self, visit: Visit, response: Response, spot: Spot | None, links: Packed | None) -> None:
         link, place = visit.link, visit.place
         row = Stored(
             visit.step, fingerprint(link.url), link.url, visit.url, link.source, writable(link.anchor), link.depth,
@@ -96,20 +110,19 @@ class Store:
             visit.failure, writable(visit.detail), visit.status, visit.at, response.seconds,
             spot.segment if spot else None, spot.offset if spot else None, spot.length if spot else None,
         )  # fmt: skip
-        with self.db.transaction():
-            self.db.execute(_ADD_VISIT, row)
-            if visit.failure is not None:
-                failed = (link.url, visit.failure, row.detail, visit.status, 0, visit.at)
-                self.db.execute(_ADD_FAILURE, failed)
-            elif visit.page is not None:
-                page = visit.page
-                values = (
-                    fingerprint(visit.url), visit.step, visit.url, writable(page.title), page.language,
-                    len(page.words), len(response.body), writable(response.content_type), page.canonical, page.digest,
-                )  # fmt: skip
-                self.db.execute("INSERT OR REPLACE INTO pages VALUES (?,?,?,?,?,?,?,?,?,?)", values)
-            if links is not None:
-                self.db.execute("INSERT OR REPLACE INTO links VALUES (?,?,?,?,?)", (fingerprint(visit.url), *links))
+        self.db.execute(_ADD_VISIT, row)
+        if visit.failure is not None:
+            failed = (link.url, visit.failure, row.detail, visit.status, 0, visit.at)
+            self.db.execute(_ADD_FAILURE, failed)
+        elif visit.page is not None:
+            page = visit.page
+            values = (
+                fingerprint(visit.url), visit.step, visit.url, writable(page.title), page.language,
+                len(page.words), len(response.body), writable(response.content_type), page.canonical, page.digest,
+            )  # fmt: skip
+            self.db.execute("INSERT OR REPLACE INTO pages VALUES (?,?,?,?,?,?,?,?,?,?)", values)
+        if links is not None:
+            self.db.execute("INSERT OR REPLACE INTO links VALUES (?,?,?,?,?)", (fingerprint(visit.url), *links))
 
     def add_attempt(self, url: str, response: Response, attempt: int) -> None:
         """Store an attempt that failed and will be made again."""

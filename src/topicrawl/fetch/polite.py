@@ -22,7 +22,8 @@ class Polite:
     """A `Fetch` over HTTP. `robots=False` is for one's own site; the pace is kept all the same.
 
     `told` is called with a host and the longer delay that its robots.txt asks for, before a page is asked for: whoever
-    remembers delays across restarts must know it before anything can go wrong.
+    remembers delays across restarts must know it before anything can go wrong. Redirects to hosts outside `scope` are
+    not followed.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class Polite:
     ) -> None:
         self._http = http
         self.told: Callable[[str, float], Awaitable[None]] | None = None
+        self.scope: Callable[[str], bool] | None = None
         self._pace = Pace(delay, clock=clock, sleep=sleep)
         # The product token alone: with version and contact, no group of a robots.txt would match.
         agent = http.settings.agent.partition("/")[0]
@@ -43,7 +45,11 @@ class Polite:
 
     async def __call__(self, link: Link) -> Response:
         """The response at the end of the link's redirects, or why there is none."""
-        return await followed(link.url, self._asked, self._pace.free)
+        return await followed(link.url, self._asked, self._free)
+
+    def _free(self, name: str) -> bool:
+        """Whether a redirect to another host may be followed at once."""
+        return self._pace.free(name) and (self.scope is None or self.scope(f"http://{name}/"))
 
     def delay_of(self, name: str) -> float:
         """Seconds between two requests to a host: the usual delay, or the Crawl-delay of its robots.txt."""

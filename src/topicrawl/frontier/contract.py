@@ -60,6 +60,16 @@ class Lease:
     until: float
 
 
+class End(NamedTuple):
+    """How a lease ended: what `complete` is told, for several at once."""
+
+    lease: Lease
+    reason: str
+    offers: Sequence[Offer] = ()
+    wait: float = 0.0
+    unused: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """What the frontier knows of one URL."""
@@ -121,6 +131,9 @@ class Frontier(Look, Protocol):
         The host may be asked again when its delay since the lease has passed, and not before `wait` seconds
         from now. `unused`: nothing was asked of it, so its delay does not start anew.
         """
+
+    async def complete_all(self, ends: Sequence[End]) -> list[bool]:
+        """`complete` for each in turn, in one step together: all of it is written, or nothing. No lease twice."""
 
     async def give_back(self, lease: Lease, *, wait: float = 0.0, count: bool = True, unused: bool = False) -> bool:
         """The link waits again; its host is asked in `wait` seconds at the earliest. False: it was stale.

@@ -8,7 +8,7 @@ from heapq import heapify, heappop, heappush, nlargest, nsmallest
 from math import inf
 
 from topicrawl.frontier.clock import Steady
-from topicrawl.frontier.contract import Counts, Entry, Lease, Offer, Rules
+from topicrawl.frontier.contract import Counts, End, Entry, Lease, Offer, Rules
 from topicrawl.frontier.hosts import Host, Schedule
 from topicrawl.frontier.known import DONE, DROPPED, LEASED, SWEPT, WAITING, Known, check_scores, follow
 from topicrawl.frontier.leases import Leases, Out
@@ -118,6 +118,11 @@ class Memory(Shelves):
         self._refile(out.host, now)
         self._absorb(offers, now)
         return True
+
+    async def complete_all(self, ends: Sequence[End]) -> list[bool]:
+        """`complete` for each in turn."""
+        check_scores([offer.place.score for end in ends for offer in end.offers])
+        return [await self.complete(end[0], end[1], end[2], wait=end[3], unused=end[4]) for end in ends]
 
     async def give_back(self, lease: Lease, *, wait: float = 0.0, count: bool = True, unused: bool = False) -> bool:
         """The link waits again; its host is asked in `wait` seconds at the earliest."""

@@ -13,29 +13,19 @@ from math import inf
 from pathlib import Path
 
 from topicrawl.frontier.best_known import BestKnown
-from topicrawl.frontier.clock import Steady
-from topicrawl.frontier.contract import Counts, Lease, Offer, Rules
+from topicrawl.frontier.contract import Counts, End, Lease, Offer, Rules
 from topicrawl.frontier.hosts import Host, Schedule
-from topicrawl.frontier.known import DROPPED, LEASED, SET_ASIDE, SWEPT, WAITING, Change, Known, check_scores, follow
+from topicrawl.frontier.known import DROPPED, LEASED, SWEPT, WAITING, Change, Known, check_scores, follow
 from topicrawl.frontier.leases import Leases, Out
 from topicrawl.frontier.sqlite_file import File
 from topicrawl.frontier.sqlite_hosts import StoredHosts
 from topicrawl.frontier.sqlite_links import StoredLinks
 from topicrawl.frontier.sqlite_look import SqliteLook, key, read_row
-from topicrawl.records import Link, Place, Refusal
+from topicrawl.frontier.sqlite_session import resumed, started
+from topicrawl.records import Link, Place
 from topicrawl.urls import host as host_of
 
 _CHUNK = 1000  # links that are scored anew at a time
-_SET_ATTEMPTS = "UPDATE links SET attempts = leased.attempts FROM leased WHERE links.seq = leased.seq"
-_SET_ASIDE = "UPDATE links SET state = 3, reason = ? WHERE seq IN (SELECT seq FROM leased WHERE attempts >= ?)"
-_DROP_SPENT = """
-    UPDATE links SET state = 3, reason = ?
-    WHERE state = 0 AND host IN (SELECT number FROM hosts WHERE pages >= ?)
-"""
-_START = """
-    UPDATE crawl SET openings = openings + 1, closed = 0, crashed = ?, dropped = dropped + ?,
-    offset = ?, outer = ?, counted = ?
-"""
 
 
 class Sqlite(SqliteLook):
@@ -53,9 +43,9 @@ class Sqlite(SqliteLook):
         self._schedule = Schedule(rules)
         self._scores = BestKnown(cached)
         try:
-            self._clock = _resumed(self._file, clock)
+            self._clock = resumed(self._file, clock)
             now = self._clock.now()
-            openings, crashed = _started(self._file, rules, self._clock)
+            openings, crashed = started(self._file, rules, self._clock)
             self._links = StoredLinks(self._file)
             self._hosts = StoredHosts(self._file, rules, self._links.out, crashed=crashed, idle=idle)
             self._schedule.file_all(self._hosts.load(), now)
@@ -99,29 +89,41 @@ class Sqlite(SqliteLook):
         self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0, unused: bool = False
     ) -> bool:
         """Acknowledge and add the out-links in one step. False: the lease was stale."""
-        promising = self._scores.promising(offers)
+        (done,) = await self.complete_all([End(lease, reason, offers, wait, unused)])
+        return done
+
+    async def complete_all(self, ends: Sequence[End]) -> list[bool]:
+        """`complete` for each in turn, in one transaction."""
+        promising = [self._scores.promising(end.offers) for end in ends]
         now = self._begin()
-        out = self._leases.find(lease.token)
-        if out is None:
-            return False
-        with self._change(now):
-            host = self._hosts.touch(out.host)
-            host.pages += 1
-            host.leased -= 1
-            host.spare(unused)
-            host.postpone(now, wait)
-            if self._rules.host_pages or wait > self._rules.delay:
-                # A shorter wait need not be written down: after a crash every host waits for its delay.
-                self._hosts.save([host])
-            self._links.finish(out.item, str(reason))
-            if self._schedule.is_spent(host):
-                self._links.drop_host(host.number)
-                host.top = None
-            if promising or self._overflows():
-                self._absorb(promising)
-        self._end(out)
-        self._scores.set([(out.item.url, inf)])
-        return True
+        outs = [self._leases.find(end.lease.token) for end in ends]
+        ended = [out for out in outs if out is not None]
+        if ended:
+            with self._change(now):
+                for end, out, offers in zip(ends, outs, promising, strict=True):
+                    if out is not None:
+                        self._finish(end, out, now)
+                        if offers or self._overflows():
+                            self._absorb(offers)
+        for out in ended:
+            self._end(out)
+        self._scores.set([(out.item.url, inf) for out in ended])
+        return [out is not None for out in outs]
+
+    def _finish(self, end: End, out: Out[Known], now: float) -> None:
+        """Mark a leased link as done; must be inside `_change`."""
+        host = self._hosts.touch(out.host)
+        host.pages += 1
+        host.leased -= 1
+        host.spare(end.unused)
+        host.postpone(now, end.wait)
+        if self._rules.host_pages or end.wait > self._rules.delay:
+            # A shorter wait need not be written down: after a crash every host waits for its delay.
+            self._hosts.save([host])
+        self._links.finish(out.item, str(end.reason))
+        if self._schedule.is_spent(host):
+            self._links.drop_host(host.number)
+            host.top = None
 
     async def give_back(self, lease: Lease, *, wait: float = 0.0, count: bool = True, unused: bool = False) -> bool:
         """The link waits again; its host is asked in `wait` seconds at the earliest."""
@@ -354,38 +356,3 @@ def _rises(host: Host, known: Known) -> bool:
     if host.top is None or rank < host.top:
         host.top = rank
     return host.top[1] != known.seq or host.top == rank
-
-
-def _resumed(file: File, clock: Callable[[], float]) -> Steady:
-    """The file's time goes on, also if the clock was set back meanwhile."""
-    offset, outer = file.execute("SELECT offset, outer FROM crawl").fetchone()
-    return Steady(clock, offset=offset, outer=-inf if outer is None else outer)
-
-
-def _started(file: File, rules: Rules, clock: Steady) -> tuple[int, float]:
-    """Begin a session; after a crash, what was out waits again. Returns its number and the last crash."""
-    now = clock.now()
-    with file.durable():
-        row = file.execute("SELECT openings, closed, crashed, counted FROM crawl").fetchone()
-        openings, closed, crashed, counted = row
-        dropped = 0
-        if not closed:
-            file.execute(_SET_ATTEMPTS)
-            dropped += file.execute(_SET_ASIDE, (SET_ASIDE, rules.attempts)).rowcount
-            file.execute("DELETE FROM leased")
-            # What the clock showed at the end is not known; no host waits longer than it was told for that.
-            file.execute("UPDATE hosts SET last = min(last, ?), hold = min(hold, ? + wait)", (now, now))
-            crashed = now
-        if rules.host_pages:
-            if not counted:
-                _recount(file)
-            dropped += file.execute(_DROP_SPENT, (Refusal.HOST_BUDGET.value, rules.host_pages)).rowcount
-        file.execute(_START, (crashed, dropped, clock.offset, clock.outer, bool(rules.host_pages)))
-    return openings + 1, -inf if crashed is None else crashed
-
-
-def _recount(file: File) -> None:
-    """Without a budget the pages of a host are not counted on disk; now they are needed."""
-    file.execute("UPDATE hosts SET pages = 0")
-    rows = file.execute("SELECT count(*), host FROM links WHERE state = 2 AND attempts > 0 GROUP BY host").fetchall()
-    file.executemany("UPDATE hosts SET pages = ? WHERE number = ?", rows)

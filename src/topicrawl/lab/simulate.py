@@ -15,12 +15,13 @@ from random import Random
 
 from topicrawl import parse, strategies
 from topicrawl.budget import Budget
-from topicrawl.crawl import Crawl, Parts, seed_links
+from topicrawl.crawl import Crawl, seed_links
 from topicrawl.errors import SeedError
 from topicrawl.fetch.replay import Recording
 from topicrawl.frontier.contract import Rules
 from topicrawl.frontier.memory import Memory
-from topicrawl.placing import Fences, Outlink
+from topicrawl.parts import Found, Parts
+from topicrawl.placing import Fences
 from topicrawl.records import Link, Response, Visit
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.strategies.strategy import Setting
@@ -46,7 +47,7 @@ class Forget:
     def step_of(self, link: Link) -> int | None:
         return None
 
-    def keep(self, visit: Visit, response: Response, outlinks: Sequence[Outlink]) -> None:
+    def keep(self, found: Sequence[Found]) -> None:
         pass
 
     def retry(self, link: Link, response: Response, attempt: int) -> None:

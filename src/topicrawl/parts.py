@@ -1,0 +1,49 @@
+"""The pieces that a crawl is put together from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from topicrawl.frontier.contract import Frontier
+from topicrawl.placing import Fences, Outlink
+from topicrawl.records import Fetch, Link, Parse, Response, Visit
+from topicrawl.relevance.model import Relevance
+from topicrawl.strategies.strategy import Strategy
+
+
+class Found(NamedTuple):
+    """A visit with what hangs on it."""
+
+    visit: Visit
+    response: Response
+    outlinks: Sequence[Outlink]
+
+
+class Keep(Protocol):
+    """Where visits go before the frontier forgets them."""
+
+    def step_of(self, link: Link) -> int | None:
+        """The step of a visit that was kept but not completed before a kill; it is made again under its number."""
+
+    def keep(self, found: Sequence[Found]) -> None:
+        """All of them, or none."""
+
+    def retry(self, link: Link, response: Response, attempt: int) -> None:
+        """An attempt that failed and will be made again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The pieces that a crawl is put together from."""
+
+    frontier: Frontier
+    fetch: Fetch
+    parse: Parse
+    relevance: Relevance
+    strategy: Strategy
+    keep: Keep
+    clock: Callable[[], float]  # seconds since 1970
+    fences: Fences = field(default_factory=Fences)  # which links may be followed
+    delay_of: Callable[[str], float] | None = None  # what robots.txt asks for, by host
