@@ -44,7 +44,8 @@ def crawl(directory: Path, port: int) -> subprocess.Popen[bytes]:
 
 
 def requests(log: Path) -> list[tuple[float, str, str]]:
-    rows = (line.split("\t") for line in log.read_text().splitlines())
+    # The server may be in the middle of a line.
+    rows = (line.split("\t") for line in log.read_text().split("\n")[:-1])
     return [(float(at), host, path) for at, host, path in rows]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,10 @@ A, B, C = (f"http://{name}.example/" for name in "abc")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "topicrawl.sqlite")
+def store(tmp_path: Path) -> Iterator[Store]:
+    made = Store(tmp_path / "topicrawl.sqlite")
+    yield made
+    made.close()
 
 
 def visit(step: int, url: str, source: str = "", failure: Failure | None = None, relevance: float = 0.5) -> Visit:
