@@ -110,13 +110,7 @@ async def open_crawl(
             raise SeedError(f"the seed {url} is not on {' or '.join(settings.only)}, where the crawl is to stay")
     vsm = Vsm(topic)
     facts: dict[str, Carry] = {"identity": identity(topic, settings), "seeds": list(urls)}
-    about = {
-        "robots": "obey" if settings.robots else "ignore",
-        "http-header-user-agent": _http_settings(settings).user_agent,
-    }
-    if settings.contact:
-        about["operator"] = settings.contact
-    with Collection(directory, topic, facts, min_free=settings.min_free << 20, about=about) as collection:
+    with Collection(directory, topic, facts, min_free=settings.min_free << 20, about=_about(settings)) as collection:
         same(directory, collection.store.fact("identity"), facts["identity"])
         collection.check_space()
         async with AsyncExitStack() as stack:
@@ -139,6 +133,16 @@ async def open_crawl(
                 await crawl.close()
                 # What was learned is worth keeping also when the crawl ended in an error.
                 _save(collection.store, crawl)
+
+
+def _about(settings: Settings) -> dict[str, str]:
+    """Who crawls, and how, for whoever reads the archive."""
+    told = {
+        "robots": "obey" if settings.robots else "ignore",
+        "http-header-user-agent": _http_settings(settings).user_agent,
+        "operator": settings.contact,
+    }
+    return {name: text for name, text in told.items() if text}
 
 
 async def _frontier(collection: Collection, settings: Settings) -> Sqlite:
