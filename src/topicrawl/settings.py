@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -14,6 +13,7 @@ from typing import Annotated, NamedTuple, get_args, get_origin, get_type_hints
 from topicrawl import strategies
 from topicrawl.errors import SeedError, SettingError
 from topicrawl.fetch.guard import networks
+from topicrawl.topic import toml_table
 from topicrawl.urls import canonical, host
 
 
@@ -98,12 +98,7 @@ def known_settings() -> dict[str, Known]:
 
 def read_settings(path: Path) -> dict[str, object]:
     """The settings of a TOML file; a mistake is one line that says where."""
-    try:
-        table = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise SettingError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise SettingError(f"{path}: not valid TOML: {error}") from error
+    table = toml_table(path, SettingError)
     expected = known_settings()
     for name, value in table.items():
         if name not in expected:

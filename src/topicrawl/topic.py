@@ -24,8 +24,9 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from topicrawl.errors import TopicError
+from topicrawl.errors import TopicError, UsageError
 from topicrawl.text.lexicon import Lexicon, lexicon
 from topicrawl.text.tokens import words as tokenise
 from topicrawl.urls import canonical
@@ -111,14 +112,19 @@ def usual_threshold(words: int) -> float:
     return round(0.22 / math.sqrt(max(1, words)), 2)
 
 
+def toml_table(path: Path, mistake: type[UsageError]) -> dict[str, Any]:
+    """What a TOML file says; that it cannot be read, or is none, is the given mistake in one line."""
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise mistake(f"{path}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise mistake(f"{path}: not valid TOML: {error}") from error
+
+
 def load(path: Path) -> Topic:
     """Read a `topic.toml`; every mistake in it is one line that says where."""
-    try:
-        table = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise TopicError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise TopicError(f"{path}: not valid TOML: {error}") from error
+    table = toml_table(path, TopicError)
     _known(table, ("name", "languages", "threshold", "words", "examples"), path)
     examples = _table(table, "examples", path)
     _known(examples, ("relevant", "irrelevant"), path)

@@ -111,14 +111,15 @@ class Trial:
     async def complete(self) -> None:
         if pair := self.pair():
             offers, wait = self.offers(8), self.random.choice([0.0, 0.0, 0.5, 20.0])
-            unused = self.spared(pair[0])
+            unused = self.random.random() < 0.2
             mine = await self.subject.complete(pair[0], "fetched", offers, wait=wait, unused=unused)
+            self.spare(pair[0], unused and mine)
             assert mine == self.oracle.complete(pair[1], "fetched", offers, wait=wait, unused=unused)
 
     async def complete_all(self) -> None:
         found = [pair for pair in (self.pair(), self.pair(), self.pair()) if pair]
         pairs = list({pair[0].token: pair for pair in found}.values())
-        ends = [(self.offers(6), self.random.choice([0.0, 0.5, 20.0]), self.spared(pair[0])) for pair in pairs]
+        ends = [(self.offers(6), self.random.choice([0.0, 0.5, 20.0]), self.random.random() < 0.2) for _ in pairs]
         mine = await self.subject.complete_all(
             [End(pair[0], "fetched", *end) for pair, end in zip(pairs, ends, strict=True)]
         )
@@ -126,20 +127,21 @@ class Trial:
             self.oracle.complete(pair[1], "fetched", offers, wait=wait, unused=unused)
             for pair, (offers, wait, unused) in zip(pairs, ends, strict=True)
         ]
+        for pair, (_, _, unused), done in zip(pairs, ends, mine, strict=True):
+            self.spare(pair[0], unused and done)
 
     async def give_back(self) -> None:
         if pair := self.pair():
             wait, count = self.random.choice([0.0, 2.0, 40.0]), self.random.random() < 0.6
-            unused = self.spared(pair[0])
+            unused = self.random.random() < 0.2
             mine = await self.subject.give_back(pair[0], wait=wait, count=count, unused=unused)
+            self.spare(pair[0], unused and mine)
             assert mine == self.oracle.give_back(pair[1], wait=wait, count=count, unused=unused)
 
-    def spared(self, lease: Lease) -> bool:
-        """Now and then nothing was asked of the host, so that it may be asked at once."""
-        unused = self.random.random() < 0.2
+    def spare(self, lease: Lease, unused: bool) -> None:
+        """Nothing was asked of the host, so it may be asked at once."""
         if unused:
             self.starts.pop(lease.host, None)
-        return unused
 
     async def extend(self) -> None:
         if self.leases:
