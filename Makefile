@@ -43,6 +43,7 @@ docs-check: install
 
 bench: .venv-bench/installed
 	.venv-bench/bin/python bench/speed.py
+	.venv-bench/bin/python bench/speed.py --plain
 	.venv-bench/bin/python bench/frontier_speed.py
 
 clean:

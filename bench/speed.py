@@ -48,9 +48,9 @@ class Run:
 
 
 @contextmanager
-def served(pages: int) -> Iterator[str]:
+def served(pages: int, *, plain: bool = False) -> Iterator[str]:
     """The web as a process of its own; gives the address of its first page."""
-    command = [sys.executable, str(HERE / "website.py"), "--pages", str(pages)]
+    command = [sys.executable, str(HERE / "website.py"), "--pages", str(pages), *(["--plain"] if plain else [])]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -99,7 +99,7 @@ def run(command: list[str], first: str, pages: int, timeout: float) -> Run | Non
 
 def measured(options: argparse.Namespace) -> dict[str, list[Run]]:
     runs: dict[str, list[Run]] = {}
-    with served(options.pages) as first:
+    with served(options.pages, plain=options.plain) as first:
         for number in range(1, options.rounds + 1):
             for name, command in commands(options, first).items():
                 done = run(command, first, options.pages, options.timeout)
@@ -169,6 +169,7 @@ def report(options: argparse.Namespace, runs: dict[str, list[Run]]) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pages", type=int, default=1500)
+    parser.add_argument("--plain", action="store_true", help="pages of prose alone instead of documentation-like ones")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="+", default=[OWN, "Scrapy", "Crawlee"], help="which crawlers to run")
     parser.add_argument("--strategy", default="best_first", help="Topicrawl's strategy")

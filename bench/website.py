@@ -5,7 +5,8 @@
 Pages are like those of a documentation: English-like prose (function words of English, invented content words,
 Zipf's law), code samples, a table and menus; 38 KB with some 1,800 words and 100 links, spread over the addresses
 127.0.0.1 … 127.0.0.8 on one port. Every page can be reached from the first: the pages form a tree of twelve
-children each, and the rest of the links go anywhere. The first line printed is the address of the first page.
+children each, and the rest of the links go anywhere. With `--plain`, pages are prose alone, 29 KB.
+The first line printed is the address of the first page.
 `/-/served` tells how many distinct pages were asked for, and how many in all, and starts anew.
 """
 
@@ -71,8 +72,9 @@ class Prose:
 class Website:
     """All answers, ready to be sent."""
 
-    def __init__(self, pages: int, hosts: int, port: int) -> None:
+    def __init__(self, pages: int, hosts: int, port: int, *, plain: bool = False) -> None:
         random = Random(SEED)
+        self._plain = plain
         prose = Prose(random)
         self._hosts = [f"127.0.0.{1 + number}:{port}" for number in range(hosts)]
         self.titles = [prose.name(random.randint(3, 6)) for _ in range(pages)]
@@ -127,9 +129,9 @@ class Website:
         for index in range(26):
             if index % 5 == 0:
                 parts.append(_section(index, prose))
-            if index % 5 == 3:
+            if index % 5 == 3 and not self._plain:
                 parts.append(_code(prose) if index != 13 else _table(prose))
-            sentences = [prose.sentence() for _ in range(random.randint(2, 3))]
+            sentences = [prose.sentence() for _ in range(random.randint(2, 4 if self._plain else 3))]
             for goal in inline[index::26]:
                 place = random.randrange(len(sentences) + 1)
                 sentences.insert(place, f"{self._anchor(number, goal, prose.name(random.randint(2, 4)))},")
@@ -264,9 +266,10 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=1500)
     parser.add_argument("--hosts", type=int, default=8)
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--plain", action="store_true", help="prose only: fewer elements, more words")
     options = parser.parse_args()
     sockets = listening(options.hosts, options.port)
-    website = Website(options.pages, options.hosts, sockets[0].getsockname()[1])
+    website = Website(options.pages, options.hosts, sockets[0].getsockname()[1], plain=options.plain)
     asyncio.run(serve(website, sockets))
 
 
