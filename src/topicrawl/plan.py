@@ -34,6 +34,7 @@ from topicrawl.placing import Fences
 from topicrawl.records import Carry, Link, Response
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.settings import Settings, known_settings, seed_urls, within
+from topicrawl.strategies.material import Nothing
 from topicrawl.strategies.strategy import Setting
 from topicrawl.topic import Topic
 from topicrawl.urls import fingerprint, join, origin
@@ -191,8 +192,11 @@ def _save(store: Store, crawl: Crawl) -> None:
 
 
 def _restore(store: Store, parts: Parts) -> None:
+    """What an earlier run has learned; a new crawl starts from examples."""
     learned = store.fact("learned")
-    if isinstance(learned, dict):
+    if not isinstance(learned, dict):
+        parts.strategy.prepare(Nothing())
+    else:
         parts.strategy.restore(learned.get("strategy"))
         if parts.fences.monotony is not None and learned.get("monotony"):
             parts.fences.monotony.restore(cast(MonotonyState, learned["monotony"]))

@@ -9,12 +9,14 @@ from random import Random
 
 import pytest
 
-from topicrawl.records import Link, Page, Place, Visit
+from topicrawl.records import Failure, Link, Page, Place, Visit
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.strategies import available, make, parameters
 from topicrawl.strategies.strategy import Setting, Strategy
 from topicrawl.text.tokens import words
 from topicrawl.topic import Topic
+
+from .material import Made
 
 TOPIC = Topic.of("dengue fever mosquito")
 TEXTS = {
@@ -27,6 +29,7 @@ TEXTS = {
 def begun(name: str, seed: int = 7) -> Strategy:
     strategy = make(name)
     strategy.begin(Setting(TOPIC, Vsm(TOPIC), Random(seed)))
+    strategy.prepare(Made())
     return strategy
 
 
@@ -71,11 +74,29 @@ def test_the_same_seed_gives_the_same_places(name: str) -> None:
 
 
 def test_state_survives_a_restart_as_json(name: str) -> None:
-    through, restarted = begun(name), begun(name)
+    through, restarted = begun(name), make(name)
+    restarted.begin(Setting(TOPIC, Vsm(TOPIC), Random(7)))
     first, second = visits()[:3], visits()[3:]
     run(through, first)
     restarted.restore(json.loads(json.dumps(through.state())))
     assert run(restarted, second) == run(through, second)
+
+
+def test_placing_changes_no_state(name: str) -> None:
+    strategy = begun(name)
+    for visit in visits():
+        strategy.learn(visit)
+        before = json.dumps(strategy.state())
+        strategy.place(visit.page.links if visit.page else (), visit)
+        assert json.dumps(strategy.state()) == before
+        strategy.revise()
+
+
+def test_failed_visits_pass(name: str) -> None:
+    strategy = begun(name)
+    failed = Visit(1, Link("http://host/gone"), Place(1.0), "http://host/gone", failure=Failure.NOT_FOUND)
+    strategy.learn(failed)
+    assert strategy.place((), failed) == []
 
 
 def test_carry_is_plain_json(name: str) -> None:

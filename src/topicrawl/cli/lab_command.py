@@ -17,6 +17,7 @@ from topicrawl.errors import SpaceError, UsageError
 from topicrawl.fetch.replay import Recording
 from topicrawl.lab.simulate import Task, simulate
 from topicrawl.records import Visit
+from topicrawl.sessions import read_sessions
 from topicrawl.settings import seed_urls
 from topicrawl.topic import Topic
 
@@ -106,14 +107,12 @@ class Run:
         topic = Topic.of(self.words)
         if self.examples is not None:
             topic = topic.with_examples(*topics.examples(self.examples))
-        if self.sessions is not None and not self.sessions.is_file():
-            raise UsageError(f"{self.sessions}: no such file of browsing sessions")
         return Task(
             topic=topic,
             seeds=seed_urls(self.seeds),
             strategy=self.strategy,
             fetches=self.fetches,
-            sessions=self.sessions,
+            sessions=read_sessions(self.sessions) if self.sessions is not None else (),
             open_world=self.open_world,
         )
 

@@ -7,6 +7,7 @@ at a time. The last recording of a URL counts. Redirects are followed inside the
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from topicrawl.errors import RecordingError
@@ -41,6 +42,20 @@ class Recording:
     def known(self, url: str) -> bool:
         """Is there an answer for this canonical URL? A recording is a closed world."""
         return url in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        """The recorded URLs, in the order of the recording."""
+        return iter(self._places)
+
+    def answer(self, url: str) -> Response:
+        """What was recorded for a URL, for readers that are no crawl."""
+        asked = self(Link(url))
+        try:
+            asked.send(None)
+        except StopIteration as done:
+            response: Response = done.value
+            return response
+        raise AssertionError("a recording has nothing to wait for")
 
     async def __call__(self, link: Link) -> Response:
         """What was recorded for the link, at the end of its redirects."""

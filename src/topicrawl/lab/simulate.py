@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from random import Random
 
 from topicrawl import parse, strategies
@@ -20,6 +19,7 @@ from topicrawl.errors import SeedError
 from topicrawl.fetch.replay import Recording
 from topicrawl.frontier.contract import Rules
 from topicrawl.frontier.memory import Memory
+from topicrawl.lab.material import Recorded
 from topicrawl.parts import Found, Parts
 from topicrawl.placing import Fences
 from topicrawl.records import Link, Response, Visit
@@ -36,7 +36,7 @@ class Task:
     seeds: Sequence[str]
     strategy: str  # as on the command line
     fetches: int
-    sessions: Path | None = None
+    sessions: Sequence[Sequence[str]] = ()
     open_world: bool = False
     random_seed: int = 0
 
@@ -61,7 +61,8 @@ async def simulate(recording: Recording, task: Task) -> AsyncIterator[Visit]:
             raise SeedError(f"the seed {url} is not in the recorded web")
     vsm = Vsm(task.topic)
     strategy = strategies.make(task.strategy)
-    strategy.begin(Setting(task.topic, vsm, Random(task.random_seed), task.sessions))
+    strategy.begin(Setting(task.topic, vsm, Random(task.random_seed)))
+    strategy.prepare(Recorded(recording, task.topic, task.sessions, styles=strategy.styles))
     parts = Parts(
         frontier=Memory(Rules(delay=0.0, parallel=0), lambda: 0.0),
         fetch=recording,

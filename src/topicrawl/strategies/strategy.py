@@ -9,12 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 from typing import ClassVar
 
 from topicrawl.records import Carry, Link, Place, Visit
 from topicrawl.relevance.vsm import Vsm
+from topicrawl.strategies.material import Material
 from topicrawl.topic import Topic
 
 
@@ -25,7 +25,6 @@ class Setting:
     topic: Topic
     vsm: Vsm  # shared with the judge, so that a page is weighed once
     random: Random
-    sessions: Path | None = None  # browsing sessions to learn from
 
 
 class Strategy(ABC):
@@ -43,20 +42,29 @@ class Strategy(ABC):
         """Called once, before anything else."""
         self.setting = setting
 
+    def prepare(self, material: Material) -> None:  # noqa: B027 - most strategies need words alone
+        """Called once after `begin`, in a new crawl: train on what there is, or say what is missing and how to make it.
+
+        A crawl that goes on is given its `state` back instead, so what was trained is part of it.
+        """
+
     def seeds(self, links: Sequence[Link]) -> list[Place]:
         """Where the crawl's first links go: to the front."""
         return [Place(1.0) for _ in links]
 
     @abstractmethod
     def place(self, links: Sequence[Link], visit: Visit) -> list[Place | None]:
-        """A place for each link of a visited page. None: not to be followed from here."""
+        """A place for each link of a visited page. None: not to be followed from here. No state changes here."""
 
     def combine(self, old: Place, new: Place) -> Place:
         """The place of a waiting link when a second page links to it; by default the better one."""
         return new if new.score > old.score else old
 
     def learn(self, visit: Visit) -> None:  # noqa: B027 - most strategies have nothing to learn
-        """Every visit passes here before its links are placed."""
+        """Every visit passes here before its links are placed; with `revise`, the only place where the state changes.
+
+        After a crash the visits since the last checkpoint pass here again, in the same order.
+        """
 
     def revise(self) -> Mapping[str, float]:
         """New scores for links that wait, asked for after every visit."""
