@@ -17,6 +17,7 @@ COMMANDS = {
     "status": "What a crawl has done so far.",
     "why": "Why a page was fetched, or why it was not.",
     "strategies": "The crawlers that there are, with their parameters.",
+    "train": "Learn from examples and browsing sessions, for crawls to come.",
     "lab": "Run crawlers over a recorded web.",
     "demo": "Crawl a made-up web on this machine, best-first beside breadth-first.",
 }
