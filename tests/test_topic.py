@@ -9,17 +9,77 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topicrawl.errors import TopicError
-from topicrawl.topic import Topic, examples, load
+from topicrawl.text.tokens import words as tokenise
+from topicrawl.topic import Filter, Thresholds, Topic, examples, load
+
+weights = st.floats(0.01, 100)
+shares = st.none() | st.floats(0, 1)
 
 
-@given(st.text(max_size=40), st.dictionaries(st.text(min_size=1, max_size=20), st.floats(0.01, 100), min_size=1))
-def test_a_topic_survives_its_file(
-    tmp_path_factory: pytest.TempPathFactory, name: str, words: dict[str, float]
-) -> None:
+def phrases(size: int) -> st.SearchStrategy[dict[str, float]]:
+    word = st.text('abcdeéж"\\', min_size=1, max_size=5).map(lambda text: f"x{text}".strip('"\\'))
+    return st.dictionaries(
+        st.lists(word, min_size=size, max_size=size).map(" ".join).filter(lambda text: len(tokenise(text)) == size),
+        weights,
+        max_size=3,
+    )
+
+
+@st.composite
+def topics(draw: st.DrawFn) -> Topic:
+    return Topic(
+        draw(st.text(max_size=40)),
+        draw(st.dictionaries(st.text(min_size=1, max_size=20), weights, min_size=1)),
+        tuple(f"http://a.example/{n}" for n in range(draw(st.integers(0, 4)))),
+        ("http://b.example/",),
+        ("en", "de"),
+        draw(st.floats(0, 1)),
+        origin=draw(st.text(max_size=30)),
+        filter=Filter(draw(phrases(1)), draw(phrases(2)), draw(phrases(3))),
+        thresholds=Thresholds(*(draw(shares) for _ in range(5))),
+        notes={"words": "from 12 example pages, tf, top 14"},
+    )
+
+
+@given(topics())
+def test_a_topic_survives_its_file(tmp_path_factory: pytest.TempPathFactory, topic: Topic) -> None:
     path = tmp_path_factory.getbasetemp() / "topic.toml"
-    topic = Topic(name, words, ("http://a.example/",), ("http://b.example/",), ("en", "de"), 0.25)
     path.write_text(topic.toml(), "utf-8")
-    assert load(path) == topic
+    again = load(path)
+    assert again == topic
+    assert again.notes == topic.notes
+    assert again.toml().partition("\n")[2] == topic.toml().partition("\n")[2]
+
+
+NOTES = {
+    "words": "from 12 pages", "threshold": "from 5 examples", "filter.pairs": "the heaviest", "thresholds": "tuned",
+    "examples": "by hand",
+}  # fmt: skip
+
+
+def test_every_part_says_where_it_came_from(tmp_path: Path) -> None:
+    path = tmp_path / "topic.toml"
+    topic = Topic(
+        "x", {"x": 1.0}, origin="built\nfrom\x00words", filter=Filter(pairs={"dengue fever": 0.5}),
+        thresholds=Thresholds(vsm=0.18), notes=NOTES,
+    )  # fmt: skip
+    path.write_text(topic.toml(), "utf-8")
+    assert path.read_text("utf-8").startswith("# built from words\n")
+    assert "\n# the heaviest\n[filter.pairs]\n" in path.read_text("utf-8")
+    assert load(path).notes == NOTES
+
+
+def test_a_filter_may_be_a_list_of_elements(tmp_path: Path) -> None:
+    path = tmp_path / "topic.toml"
+    path.write_text("[words]\na = 1\n[filter]\nterms = ['fever']\n[filter.pairs]\n'dengue fever' = 0.5\n", "utf-8")
+    assert load(path).filter == Filter({"fever": 1.0}, {"dengue fever": 0.5})
+
+
+def test_examples_are_added_and_all_else_stays() -> None:
+    topic = Topic("x", {"x": 1.0}, filter=Filter({"fever": 1.0}), thresholds=Thresholds(vsm=0.2), notes=NOTES)
+    more = topic.with_examples(["http://a.example/"], ["http://b.example/"])
+    assert (more.relevant, more.irrelevant) == (("http://a.example/",), ("http://b.example/",))
+    assert (more.filter, more.thresholds, more.notes) == (topic.filter, topic.thresholds, topic.notes)
 
 
 @pytest.mark.parametrize("phrase", ["", "  ", "?!", "—"])
@@ -45,6 +105,18 @@ def test_a_topic_without_words_is_refused(phrase: str) -> None:
         ("[words]\na = 1\n[examples]\nrelevant = ['x']", "not a web address"),
         ("[words]\na = 1\n[examples]\nrelevnt = []", "did you mean 'relevant'"),
         ("\x00", "not valid TOML"),
+        ("[words]\na = 1\n[filtre]\n", "did you mean 'filter'"),
+        ("[words]\na = 1\n[filter]\npair = []", "did you mean 'pairs'"),
+        ("[words]\na = 1\n[filter]\npairs = 3", "a list of texts, or a table"),
+        ("[words]\na = 1\n[filter]\npairs = [3]", "list of texts"),
+        ("[words]\na = 1\n[filter]\npairs = ['fever']", "'fever' is not of 2 words"),
+        ("[words]\na = 1\n[filter]\nterms = ['!']", "not of 1 word"),
+        ("[words]\na = 1\n[filter.terms]\nfever = 0", "above 0"),
+        ("[words]\na = 1\n[filter.terms]\nfever = 'x'", "the weight of 'fever' must be a number"),
+        ("[words]\na = 1\n[thresholds]\nvsn = 0.1", "did you mean 'vsm'"),
+        ("[words]\na = 1\n[thresholds]\nvsm = 1.1", "thresholds.vsm is 1.1: it must be from 0 to 1"),
+        ("[words]\na = 1\n[thresholds]\nvsm = true", "thresholds.vsm must be a number"),
+        (f"[words]\na = 1{'0' * 400}", "too large a number"),
     ],
 )
 def test_a_mistake_in_the_file_is_one_line_that_names_it(tmp_path: Path, text: str, words_of_the_error: str) -> None:
