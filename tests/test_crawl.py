@@ -82,6 +82,9 @@ class Notes:
             self.visits.append(visit)
             self.outlinks[visit.link.url] = list(outlinks)
 
+    def settled(self) -> None:
+        pass
+
     def retry(self, link: Link, response: Response, attempt: int) -> None:
         self.retries.append((link.url, attempt))
 

@@ -77,6 +77,9 @@ class Forget:
     def keep(self, found: object) -> None:
         pass
 
+    def settled(self) -> None:
+        pass
+
     def retry(self, link: Link, response: Response, attempt: int) -> None:
         pass
 

@@ -47,6 +47,7 @@ class Crawl:
     step: int = 0  # visits of earlier runs
     pages: int = 0  # pages of earlier runs
     stopped: Stop | None = None
+    settled: bool = True  # no visit is learned from and not completed yet
     trouble: str = ""  # the last attempt that failed and will be made again, for people
     _leases: dict[int, Lease] = field(default_factory=dict)  # all that is out: queued here or in flight
     _since: dict[int, float] = field(default_factory=dict)  # when each was leased
@@ -272,6 +273,8 @@ class Crawl:
             await self.parts.frontier.complete_all(ends)
         for visit, response, _ in found:
             await self._aftermath(visit, response)
+        self.settled = True
+        self.parts.keep.settled()
         return [visit for visit, _, _ in found]
 
     async def _judged(self, lease: Lease, response: Response) -> Visit | None:
@@ -294,7 +297,9 @@ class Crawl:
             self.parts.relevance.score(page) if page is not None else None,
             failure, response.at, response.status, detail,
         )  # fmt: skip
-        self.parts.strategy.learn(visit)
+        self.settled = False
+        # What is not kept is not learned from either: after a restart it could not be.
+        self.parts.strategy.learn(visit if failure is None else replace(visit, page=None))
         return visit
 
     async def _again(self, lease: Lease, response: Response) -> bool:

@@ -30,6 +30,9 @@ class Keep(Protocol):
     def keep(self, found: Sequence[Found]) -> None:
         """All of them, or none."""
 
+    def settled(self) -> None:
+        """What was kept is complete, and its consequences are drawn: a good moment to write down what was learned."""
+
     def retry(self, link: Link, response: Response, attempt: int) -> None:
         """An attempt that failed and will be made again."""
 

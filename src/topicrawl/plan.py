@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import cast
 
 from topicrawl import parse, strategies
 from topicrawl.budget import Budget
+from topicrawl.checkpoint import Checkpoint
 from topicrawl.collection import report
 from topicrawl.collection.directory import Collection, topic_of
 from topicrawl.collection.links import packed
@@ -24,24 +24,26 @@ from topicrawl.errors import CollectionError, SeedError, SettingError
 from topicrawl.fetch.guard import networks
 from topicrawl.fetch.http import Http, HttpSettings
 from topicrawl.fetch.polite import Polite
+from topicrawl.fetch.replay import Recording
 from topicrawl.fetch.retry import TRANSIENT
 from topicrawl.frontier.contract import Offer, Rules
 from topicrawl.frontier.limits import Limits
-from topicrawl.frontier.monotony import Monotony, MonotonyState
+from topicrawl.frontier.monotony import Monotony
 from topicrawl.frontier.sqlite import Sqlite
+from topicrawl.lab.material import Recorded
 from topicrawl.parts import Found, Parts
 from topicrawl.placing import Fences
 from topicrawl.records import Carry, Link, Response
 from topicrawl.relevance.vsm import Vsm
+from topicrawl.sessions import read_sessions
 from topicrawl.settings import Settings, known_settings, seed_urls, within
-from topicrawl.strategies.material import Nothing
+from topicrawl.strategies.material import Material, Nothing
 from topicrawl.strategies.strategy import Setting
 from topicrawl.topic import Topic
 from topicrawl.urls import fingerprint, join, origin
 
 log = logging.getLogger("topicrawl")
 
-_CHECKPOINT = 500  # visits between two looks at what was learned; a kill loses no more of it
 _NOTED = 20_000  # origins whose sitemaps are known to be stored
 
 #: Media types that are asked for: what the parsers can read.
@@ -55,8 +57,7 @@ class Keeping:
     collection: Collection
     polite: Polite
     noted: dict[str, None] = field(default_factory=dict)  # origins that were looked at, the oldest first
-    checkpoint: Callable[[], None] | None = None  # writes down what was learned
-    since: int = 0  # visits since the last checkpoint
+    checkpoint: Checkpoint | None = None  # writes down what was learned
 
     def step_of(self, link: Link) -> int | None:
         return self.collection.step_of(link)
@@ -68,10 +69,10 @@ class Keeping:
                 self._note(site)
             if visit.failure is not None:
                 log.info("failed %s: %s %s", visit.link.url, visit.failure, visit.detail)
-        self.since += len(found)
-        if self.since >= _CHECKPOINT and self.checkpoint is not None:
-            self.since = 0
-            self.checkpoint()
+
+    def settled(self) -> None:
+        if self.checkpoint is not None and self.checkpoint.due():
+            self.checkpoint.save()
 
     def _note(self, site: str) -> None:
         """Store the sitemaps of an origin that was not seen lately."""
@@ -123,8 +124,11 @@ async def open_crawl(
             polite.scope = partial(within, settings.only) if settings.only else None
             keeping = Keeping(collection, polite)
             crawl = _crawl(keeping, vsm, settings, frontier)
-            _restore(collection.store, crawl.parts)
-            keeping.checkpoint = partial(_save, collection.store, crawl)
+            keeping.checkpoint = Checkpoint(collection, crawl)
+            if not await keeping.checkpoint.restore():
+                crawl.parts.strategy.prepare(_material(topic, settings, styles=crawl.parts.strategy.styles))
+                # The next run has this instead of the material.
+                keeping.checkpoint.save()
             collection.store.set_facts({"settings": _plain(settings), "stopped": None})
             await _retried(crawl, collection.store, urls)
             await crawl.seed(seed_links(urls))
@@ -133,7 +137,7 @@ async def open_crawl(
             finally:
                 await crawl.close()
                 # What was learned is worth keeping also when the crawl ended in an error.
-                _save(collection.store, crawl)
+                keeping.checkpoint.save()
 
 
 def _about(settings: Settings) -> dict[str, str]:
@@ -183,23 +187,12 @@ async def _retried(crawl: Crawl, store: Store, seeds: Sequence[str]) -> None:
         await frontier.reopen([Offer(row.link, row.place) for row in failed])
 
 
-def _save(store: Store, crawl: Crawl) -> None:
-    """What the strategy and the trap finder have learned, and why the crawl stopped."""
-    learned: dict[str, Carry] = {"strategy": crawl.parts.strategy.state()}
-    if crawl.parts.fences.monotony is not None:
-        learned["monotony"] = cast(Carry, crawl.parts.fences.monotony.state())
-    store.set_facts({"learned": learned, "stopped": crawl.stopped})
-
-
-def _restore(store: Store, parts: Parts) -> None:
-    """What an earlier run has learned; a new crawl starts from examples."""
-    learned = store.fact("learned")
-    if not isinstance(learned, dict):
-        parts.strategy.prepare(Nothing())
-    else:
-        parts.strategy.restore(learned.get("strategy"))
-        if parts.fences.monotony is not None and learned.get("monotony"):
-            parts.fences.monotony.restore(cast(MonotonyState, learned["monotony"]))
+def _material(topic: Topic, settings: Settings, *, styles: bool) -> Material:
+    """What a new crawl may learn from before its first page."""
+    sessions = read_sessions(Path(settings.sessions)) if settings.sessions else ()
+    if not settings.learn_from:
+        return Nothing(topic.relevant, topic.irrelevant, sessions)
+    return Recorded(Recording(settings.learn_from), topic, sessions, styles=styles)
 
 
 def _plain(settings: Settings) -> dict[str, Carry]:

@@ -22,6 +22,8 @@ class Settings:
     """Everything about a crawl that can be set, by option or in a TOML file; each with its sentence."""
 
     strategy: Annotated[str, "Which crawler orders the links: name or name:parameter=value,…"] = "best_first"
+    learn_from: Annotated[str, "A recorded web, or an earlier crawl's directory, where example pages are read."] = ""
+    sessions: Annotated[str, "A file of browsing sessions, for strategies that learn from them."] = ""
     pages: Annotated[int, "Stop when this many pages are kept, earlier runs included; 0: no limit."] = 1000
     seconds: Annotated[float, "Stop after this many seconds; 0: no limit."] = 0.0
     delay: Annotated[float, "Seconds between two requests to one host; a longer Crawl-delay is honoured."] = 1.0

@@ -50,6 +50,9 @@ class Forget:
     def keep(self, found: Sequence[Found]) -> None:
         pass
 
+    def settled(self) -> None:
+        pass
+
     def retry(self, link: Link, response: Response, attempt: int) -> None:
         pass
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -32,8 +33,9 @@ class Material(Protocol):
         """The first links on other pages that lead to a URL, with their context; `source` is the parent's URL."""
 
 
+@dataclass(frozen=True)
 class Nothing:
-    """Material of which there is none."""
+    """Material of which only the names are known: there is no page to read."""
 
     relevant: Sequence[str] = ()
     irrelevant: Sequence[str] = ()
