@@ -7,7 +7,6 @@ so collocations are counted in its text.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -16,9 +15,15 @@ from topicrawl.text.tokens import words as tokenise
 
 #: Stands where a clause ends; a private character that the tokeniser keeps and every lexicon drops.
 FENCE = "\ue000"
-# A stop ends a clause before white space or at the end: "3.5" and "U.S" stay whole. Brackets and dashes set off.
-_BREAK = re.compile(r"[,;:!?()\[\]{}<>|•·…\"“”„«»¿¡،؛؟।॥。、，；：！？「」『』（）\n\r\t]+|[.](?=\s|$)|\s[-–—]+\s|—")
-_POSSESSIVE = re.compile(r"['’]s\b")
+_CUT = b" \x1f "
+#: Bytes of ASCII that end a clause wherever they stand, as one byte; brackets and quotation marks set off.
+_ENDS = bytes(0x1F if byte in b'\n\r\t,;:!?()[]{}<>|"' else byte for byte in range(256))
+# The same beyond ASCII, and what separates only with blanks around it: "3.5", "U.S" and "x-ray" stay whole.
+_BEYOND = frozenset("•·…“”„«»‹›¿¡—،؛؟।॥。、，；：！？「」『』（）【】")
+_APART = (b". ", b" - ", " – ".encode())
+_ASCII = bytes(range(128))
+# "Hodgkin's disease" is a collocation: without this, the letter "s" would stand between its words.
+_POSSESSIVES = ("'s ", "’s ")
 
 
 def clause_words(text: str) -> list[str]:
@@ -27,8 +32,14 @@ def clause_words(text: str) -> list[str]:
     >>> [word if word != FENCE else "|" for word in clause_words("Owls hunt at night, mice hide. Version 3.5")]
     ['owls', 'hunt', 'at', 'night', '|', 'mice', 'hide', '|', 'version', '3', '5']
     """
-    # "Hodgkin's disease" is a collocation: without this, the letter "s" would stand between its words.
-    return tokenise(_BREAK.sub(f" {FENCE} ", _POSSESSIVE.sub("", text)))
+    for possessive in _POSSESSIVES:
+        text = text.replace(possessive, " ")
+    # A few passes over bytes take a third of the time of one regular expression.
+    raw = text.encode("utf-8", "replace").translate(_ENDS)
+    odd = _BEYOND.intersection(raw.translate(None, _ASCII).decode())
+    for mark in (*_APART, *(character.encode() for character in sorted(odd))):
+        raw = raw.replace(mark, _CUT)
+    return tokenise(raw.replace(b"\x1f", f" {FENCE} ".encode()).decode())
 
 
 def terms_in_clauses(text: str, lexicon: Lexicon, own: frozenset[str] = frozenset()) -> list[str]:
@@ -72,7 +83,9 @@ def phrase_key(phrase: str, lexicon: Lexicon) -> tuple[str, ...]:
     >>> phrase_key("Search engines", lexicon("en"))
     ('search', 'engin')
     """
-    return tuple(map(lexicon.stem, tokenise(_POSSESSIVE.sub("", phrase))))
+    for possessive in _POSSESSIVES:
+        phrase = phrase.replace(possessive, " ")
+    return tuple(map(lexicon.stem, tokenise(phrase)))
 
 
 def shown(
