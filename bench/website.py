@@ -52,6 +52,7 @@ class Prose:
         self._words = FUNCTION_WORDS + [word for word in invented if word not in FUNCTION_WORDS]
         self._weights = list(accumulate(1 / (rank + 2.7) for rank in range(len(self._words))))
         self._content = self._words[len(FUNCTION_WORDS) :]
+        self._content_weights = list(accumulate(1 / (rank + 2.7) for rank in range(len(self._content))))
 
     def words(self, n: int) -> list[str]:
         return self._random.choices(self._words, cum_weights=self._weights, k=n)
@@ -62,7 +63,7 @@ class Prose:
 
     def name(self, n: int) -> str:
         """Content words only, for titles, anchors and addresses."""
-        return " ".join(self._random.choices(self._content, k=n))
+        return " ".join(self._random.choices(self._content, cum_weights=self._content_weights, k=n))
 
     def sentence(self) -> str:
         text = " ".join(self.words(self._random.randint(8, 24)))

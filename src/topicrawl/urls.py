@@ -79,13 +79,12 @@ class Joiner:
     ('https://example.org/wiki/Owl', 'https://example.org/w?id=1', 'https://example.org/wiki/Bird?action=edit')
     """
 
-    __slots__ = ("_base", "_known", "_origin", "_origins", "_parents", "_room")
+    __slots__ = ("_base", "_known", "_origin", "_parents", "_room")
 
     def __init__(self, base: str) -> None:
         self._base = base
         self._room = LONGEST - len(base)
         self._known: dict[str | None, str | None] = {None: None}
-        self._origins: dict[str, str] = {}
         self._parents: dict[str, str] = {}
         page = canonical(base)
         # A base with path parameters is left to the parser: without them its directories may be others.
@@ -117,31 +116,43 @@ class Joiner:
         if len(href) > self._room:
             return None
         if first == "/":
-            plain, start = _ROOTED(href), self._origin
-        elif first == "h" and href.startswith(("http://", "https://")):
-            end = href.find("/", 8)
-            if end < 0:
-                return _unparsed(href)
-            plain, start = _ROOTED(href, end), self._start(href[:end])
-        elif first == "#":
+            return _rooted(self._origin, href)
+        if first == "h" and href.startswith(("http://", "https://")):
+            return _absolute(href)
+        if first == "#":
             return self._known.get("#")
-        else:
-            plain = _RELATIVE(href)
-            start = self._parents.get(plain[1], "") if plain else ""
-        if plain is None or not start:
-            return None
-        _, path, query = plain.groups()
-        if "/." in path or ("%2" in path and _is_odd(path)):
-            return None
-        return start + path + _kept(query) if query else start + path
+        plain = _RELATIVE(href)
+        return _put_together(self._parents.get(plain[1], ""), plain) if plain else None
 
-    def _start(self, written: str) -> str:
-        """The canonical origin for one as links write it, "" when it must be parsed with what follows."""
-        start = self._origins.get(written)
-        if start is None:
-            url = None if _MISLEADING(written) else canonical(written)
-            start = self._origins[written] = origin(url) if url else ""
-        return start
+
+# The menus of a site stand on all its pages, so what links mean is remembered from page to page.
+@lru_cache(maxsize=1 << 15)
+def _rooted(start: str, href: str) -> str | None:
+    """Where a link that begins at the root of a site leads; None when it must be parsed."""
+    return _put_together(start, _ROOTED(href))
+
+
+@lru_cache(maxsize=1 << 15)
+def _absolute(href: str) -> str | None:
+    """The same for a link that names its site."""
+    end = href.find("/", 8)
+    return _unparsed(href) if end < 0 else _put_together(_start(href[:end]), _ROOTED(href, end))
+
+
+@lru_cache(maxsize=1 << 12)
+def _start(written: str) -> str:
+    """The canonical origin for one as links write it, "" when it must be parsed with what follows."""
+    url = None if _MISLEADING(written) else canonical(written)
+    return origin(url) if url else ""
+
+
+def _put_together(start: str, plain: re.Match[str] | None) -> str | None:
+    if plain is None or not start:
+        return None
+    _, path, query = plain.groups()
+    if "/." in path or ("%2" in path and _is_odd(path)):
+        return None
+    return start + path + _kept(query) if query else start + path
 
 
 def host(url: str) -> str:
