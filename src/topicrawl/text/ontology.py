@@ -11,7 +11,7 @@ it is part of; the two ends of a path may then take one step aside to a synset t
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -131,23 +131,24 @@ class Ontology:
         shared = self.climb((one,)).keys() & self.climb((other,)).keys()
         return max(map(self.depth, shared), default=None)
 
-    def joined(self, words: Sequence[str]) -> list[str]:
-        """The words of a text, with those that stand together as a known term made one; the longest term wins.
+    def phrases(self, words: Sequence[str]) -> list[str]:
+        """The known terms of several words that stand in a text, as they stand there; the longest wins.
 
         >>> from topicrawl.text.wordnet import wordnet
-        >>> wordnet().joined(["a", "hot", "dogs", "stand"])
-        ['a', 'hot dogs', 'stand']
+        >>> wordnet().phrases(["a", "hot", "dogs", "stand"])
+        ['hot dogs']
         """
-        return list(self._joined(words))
-
-    def _joined(self, words: Sequence[str]) -> Iterator[str]:
+        found = []
+        openers, fold, count = self._openers, self.fold, len(words)
         at = 0
-        while at < len(words):
-            most = self._openers.get(self.fold(words[at]), 1)
-            spans = (" ".join(words[at : at + size]) for size in range(min(most, len(words) - at), 1, -1))
-            term = next(filter(self.lookup, spans), words[at])
-            yield term
+        while at < count - 1:
+            most = openers.get(fold(words[at]), 1)
+            spans = (" ".join(words[at : at + size]) for size in range(min(most, count - at), 1, -1))
+            term = next(filter(self.lookup, spans), "")
+            if term:
+                found.append(term)
             at += term.count(" ") + 1
+        return found
 
     @cached_property
     def _openers(self) -> dict[str, int]:

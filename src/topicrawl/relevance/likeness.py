@@ -1,0 +1,107 @@
+"""From texts to what `relevance.semantic` compares: their terms, what these weigh, how alike they are to the topic's.
+
+A text's terms are its words without stop words, and the terms of several words that the ontology knows: "hot dog
+stand" is hot, dog, stand and "hot dog". Words with the same stem are one term and fully alike, whether the ontology
+knows them or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from topicrawl.relevance.semantic import Measure, Row
+from topicrawl.text.ontology import Ontology
+from topicrawl.text.tokens import words as tokenise
+from topicrawl.topic import Topic
+
+#: Terms whose similarities to the topic are kept; some 10 MB when full.
+_KEPT = 20_000
+
+
+class Terms:
+    """The terms of texts, and the topic's own.
+
+    >>> from topicrawl.text.wordnet import wordnet
+    >>> terms = Terms(Topic.of("dengue fever"), wordnet())
+    >>> terms.topic
+    {'dengue': 1.0, 'fever': 1.0, 'dengue fever': 1.0}
+    >>> terms.counts(tokenise("A fever, fevers and the weather"))
+    {'fever': 2.0, 'weather': 1.0}
+    """
+
+    def __init__(self, topic: Topic, ontology: Ontology) -> None:
+        self.ontology = ontology
+        self.lexicon = topic.lexicon
+        parts = [(token, weight) for word, weight in topic.words.items() for token in tokenise(word)]
+        # The topic's own words are never stop words.
+        self._own = frozenset(token for token, _ in parts if not self.lexicon.terms([token]))
+        self.stem = lru_cache(_KEPT)(self._stem)
+        heavy: dict[str, float] = {}
+        for token, weight in parts:
+            heavy[token] = heavy.get(token, 0.0) + weight
+        for phrase in ontology.phrases([token for token, _ in parts]):
+            heavy[phrase] = min(heavy[word] for word in phrase.split(" "))
+        most = max(heavy.values())
+        self.topic = {term: weight / most for term, weight in self._merged(heavy.items()).items()}
+
+    def counts(self, words: Sequence[str]) -> dict[str, float]:
+        """Term → how often it occurs, under the first of its forms."""
+        terms = self.lexicon.aligned(words)
+        single = [word for word, term in zip(words, terms, strict=True) if term or word in self._own]
+        return self._merged((term, 1.0) for term in (*single, *self.ontology.phrases(words)))
+
+    def idf(self, term: str) -> float:
+        """How rare a term is: as its rarest word."""
+        return max(map(self.lexicon.idf, self.stem(term).split(" ")))
+
+    def _merged(self, items: Iterable[tuple[str, float]]) -> dict[str, float]:
+        first: dict[str, str] = {}
+        found: dict[str, float] = {}
+        for term, weight in items:
+            form = first.setdefault(self.stem(term), term)
+            found[form] = found.get(form, 0.0) + weight
+        return found
+
+    def _stem(self, term: str) -> str:
+        return " ".join(map(self.lexicon.stem, term.split(" ")))
+
+
+class Likeness:
+    """How alike texts are to a topic, term by term.
+
+    >>> from topicrawl.relevance.semantic import Path
+    >>> from topicrawl.text.wordnet import wordnet
+    >>> cars = Likeness(Terms(Topic.of("cars"), wordnet()), Path())
+    >>> cars.of("car"), cars.of("automobiles"), cars.of("bicycle"), cars.of("qqqq")
+    ((1.0,), (1.0,), (0.25,), (0.0,))
+    """
+
+    def __init__(self, terms: Terms, measure: Measure, *, rare: bool = True, least: float = 0.0) -> None:
+        self.terms = terms
+        self._measure = measure
+        self._rare = rare  # whether rare terms weigh more: tf·idf instead of tf
+        self._least = least  # similarities below count as none
+        self._stems = list(map(terms.stem, terms.topic))
+        self._above = list(map(self._climb, terms.topic))
+        self.topic = [weight * self.rarity(term) for term, weight in terms.topic.items()]
+        self.of: Callable[[str], tuple[float, ...]] = lru_cache(_KEPT)(self._of)
+
+    def rarity(self, term: str) -> float:
+        return self.terms.idf(term) if self._rare else 1.0
+
+    def rows(self, counts: Mapping[str, float]) -> list[Row]:
+        """The terms of a text by their frequencies relative to the most frequent one, as rows."""
+        most = max(counts.values(), default=1.0)
+        return [(count / most * self.rarity(term), self.of(term)) for term, count in counts.items()]
+
+    def _of(self, term: str) -> tuple[float, ...]:
+        stem, above = self.terms.stem(term), self._climb(term)
+        between, ontology = self._measure.between, self.terms.ontology
+        pairs = zip(self._stems, self._above, strict=True)
+        alike = [1.0 if own == stem else between(ontology, above, there) for own, there in pairs]
+        return tuple([value if value >= self._least else 0.0 for value in alike])
+
+    def _climb(self, term: str) -> dict[int, int]:
+        ontology = self.terms.ontology
+        return ontology.climb(ontology.senses(term), parts=self._measure.parts)
