@@ -43,6 +43,8 @@ _FUNCTION = re.compile(r"(rgb|hsl)a?\(([^()]*)\)")
 _NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(%|deg)?")
 #: A colour that lets almost all through is none.
 _FAINT = 0.05
+#: Of 255 steps of red, green and blue: with no more between them, letters cannot be told from their ground.
+_NEAR = 16
 
 
 @lru_cache(maxsize=4096)
@@ -64,6 +66,21 @@ def colour(text: str) -> str | None:
     if function := _FUNCTION.fullmatch(text):
         return _from_function(function[1], function[2])
     return None
+
+
+@lru_cache(maxsize=4096)
+def alike(ink: str, paper: str) -> bool:
+    """Can nobody read this ink on this paper? Paper that is a picture, "", may have any colour.
+
+    >>> alike("#ffffff", "#fefefe"), alike("#ffff00", "#ffffff"), alike("transparent", "#000000"), alike("#ffffff", "")
+    (True, False, True, False)
+    """
+    if ink in (TRANSPARENT, paper):
+        return True
+    if not paper:
+        return False
+    parts = ((int(ink[at : at + 2], 16), int(paper[at : at + 2], 16)) for at in (1, 3, 5))
+    return all(abs(one - other) <= _NEAR for one, other in parts)
 
 
 def _from_digits(digits: str) -> str | None:

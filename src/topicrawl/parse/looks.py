@@ -5,21 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from turbohtml import Element
 
 from ..records import Style
-from .colours import TRANSPARENT, colour
+from .colours import TRANSPARENT, alike, colour
 from .css import Declarations, Sheet, declarations
-from .sizes import TAG_FACTORS, bounded, font_element_size, font_size, length
+from .sizes import TAG_FACTORS, bounded, font_element_size, font_size
+from .unseen import NEVER_SHOWN, is_gone
 
-#: So many pixels outside the window is out of sight.
-FAR = -300.0
 #: Smaller letters than this are dots.
 SMALLEST = 1.0
-_FAINT = 0.05
+#: The background of what stands on a picture.
+PICTURE = ""
 
-_TELLING = frozenset({"style", "class", "id", "hidden", "color", "size", "bgcolor", "text", "link", "href"})
+_TELLING = frozenset(
+    {"style", "class", "id", "hidden", "color", "size", "bgcolor", "background", "text", "link", "href", "open"}
+)
+#: Of these it only counts that they are there, and every link has another address.
+_PRESENT = frozenset({"href", "hidden", "open", "background"})
 _MANY = 200
 _TOKEN = re.compile(r"[\w-]+\([^()]*\)|[^\s,]+")
 _PAINTED = frozenset({"body", "table", "tr", "td", "th", "thead", "tbody", "tfoot"})
@@ -31,18 +36,25 @@ _ALWAYS_SHOWN = frozenset({"html", "body"})
 PLAIN = Style()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Look:
     """What an element hands down to its children."""
 
     style: Style = PLAIN
     gone: bool = False  # nothing inside can be seen again
     link: str = "#0000ee"
+    within: frozenset[int] = frozenset()  # the kinds of elements around, as the sheet numbers them
 
-    @property
+    @cached_property
     def is_visible(self) -> bool:
-        """Can a reader see letters here?"""
-        return not self.style.hidden and self.style.colour != self.style.background
+        """Can a reader see letters here? Colour and size hide text, but not what is inside in others."""
+        style = self.style
+        return not style.hidden and style.font_size >= SMALLEST and not alike(style.colour, style.background)
+
+    @cached_property
+    def shown(self) -> Style:
+        """The style of the text right here."""
+        return self.style if self.style.hidden or self.is_visible else replace(self.style, hidden=True)
 
 
 class Wardrobe:
@@ -52,33 +64,38 @@ class Wardrobe:
         self._sheet = sheet
         self._known: dict[tuple[object, ...], Look] = {}
         self._looks: dict[Look, Look] = {}
+        # Where no rule asks for names, elements that differ in them alone look the same.
+        self._telling = _TELLING if sheet.count else _TELLING - {"class", "id"}
 
     def look(self, element: Element, around: Look) -> Look:
         """The look of an element inside another look."""
-        tag = element.tag
-        attributes = {
-            name: element.attr(name) or ""
-            for name in (element.attrs if len(element.attrs) < _MANY else ())
-            if name in _TELLING
-        }
         # All looks are kept, so their addresses tell them apart, and faster than their values.
-        key = (id(around), tag, *attributes.items())
+        told = self._told(element) if element.attrs else ()
+        key = (id(around), element.tag, told)
         found = self._known.get(key)
         if found is None:
-            made = self._made(tag, attributes, around)
+            made = self._made(element.tag, dict(told), around)
             found = self._known[key] = self._looks.setdefault(made, made)
         return found
 
+    def _told(self, element: Element) -> tuple[tuple[str, str], ...]:
+        """The attributes that say something about looks."""
+        if len(element.attrs) >= _MANY:
+            return ()
+        names = [name for name in element.attrs if name in self._telling]
+        return tuple([(name, "yes" if name in _PRESENT else element.attr(name) or "") for name in names])
+
     def _made(self, tag: str, attributes: Mapping[str, str], around: Look) -> Look:
         look = _from_markup(tag, attributes, around)
-        names = {f".{name}" for name in attributes.get("class", "").split()[:20]}
+        names = frozenset(f".{name}" for name in attributes.get("class", "").split()[:20])
         if attributes.get("id"):
-            names.add(f"#{attributes['id']}")
-        said = _merged(self._sheet.matching(tag, frozenset(names)), attributes.get("style", ""))
+            names |= {f"#{attributes['id']}"}
+        said = _merged(self._sheet.matching(tag, names, around.within), attributes.get("style", ""))
         look = _from_style(said, look, around) if said else look
         if tag in _ALWAYS_SHOWN and look.gone:
             look = replace(look, gone=False, style=replace(look.style, hidden=False))
-        return look
+        inside = self._sheet.inside(tag, names) if self._sheet.outer else frozenset()
+        return look if inside <= around.within else replace(look, within=around.within | inside)
 
 
 def _from_markup(tag: str, attributes: Mapping[str, str], around: Look) -> Look:
@@ -89,17 +106,19 @@ def _from_markup(tag: str, attributes: Mapping[str, str], around: Look) -> Look:
     if tag == "font":
         size = font_element_size(attributes["size"]) if "size" in attributes else None
         ink = colour(attributes["color"]) if "color" in attributes else None
-        style = replace(style, font_size=size or style.font_size, colour=_painted(ink, style.colour))
+        style = replace(style, font_size=size or style.font_size, colour=ink or style.colour)
     elif tag == "a" and "href" in attributes:
         style = replace(style, colour=link)
     elif tag in _PAINTED:
         paint = colour(attributes["bgcolor"]) if "bgcolor" in attributes else None
+        if paint is None and "background" in attributes:
+            paint = PICTURE
         ink = colour(attributes["text"]) if tag == "body" and "text" in attributes else None
-        style = replace(style, background=_painted(paint, style.background), colour=_painted(ink, style.colour))
-        link = _painted(colour(attributes["link"]) if tag == "body" and "link" in attributes else None, link)
-    if "hidden" in attributes or tag == "noscript":
-        return Look(replace(style, hidden=True), gone=True, link=link)
-    return Look(style, around.gone, link)
+        style = replace(style, background=_painted(paint, style.background), colour=ink or style.colour)
+        link = (colour(attributes["link"]) if tag == "body" and "link" in attributes else None) or link
+    if "hidden" in attributes or tag in NEVER_SHOWN or (tag == "dialog" and "open" not in attributes):
+        return Look(replace(style, hidden=True), True, link, around.within)
+    return Look(style, around.gone, link, around.within)
 
 
 def _merged(rules: list[Declarations], own: str) -> dict[str, str]:
@@ -113,18 +132,16 @@ def _merged(rules: list[Declarations], own: str) -> dict[str, str]:
 def _from_style(said: Mapping[str, str], look: Look, around: Look) -> Look:
     style = look.style
     size = _size(said, around.style.font_size)
-    ink = colour(said.get("color", ""))
-    paint = _paint(said)
+    size = style.font_size if size is None else size
     visibility = said.get("visibility", "")
-    gone = look.gone or _is_gone(said, style.font_size if size is None else size) or ink == TRANSPARENT
-    hidden = gone or visibility in ("hidden", "collapse") or (style.hidden and visibility != "visible")
+    gone = look.gone or is_gone(said, size)
     style = Style(
-        hidden=hidden,
-        font_size=style.font_size if size is None else size,
-        colour=_painted(ink, style.colour),
-        background=_painted(paint, style.background),
+        hidden=gone or visibility in ("hidden", "collapse") or (style.hidden and visibility != "visible"),
+        font_size=size,
+        colour=colour(said.get("color", "")) or style.colour,
+        background=_painted(_paint(said), style.background),
     )
-    return Look(style, gone, look.link)
+    return Look(style, gone, look.link, look.within)
 
 
 def _size(said: Mapping[str, str], parent: float) -> float | None:
@@ -139,27 +156,13 @@ def _size(said: Mapping[str, str], parent: float) -> float | None:
 
 
 def _paint(said: Mapping[str, str]) -> str | None:
+    """The colour of the background, `PICTURE` where only a picture is given, None where nothing is."""
     if "background-color" in said:
         return colour(said["background-color"])
-    return next(filter(None, map(colour, _TOKEN.findall(said.get("background", "")[:500]))), None)
-
-
-def _is_gone(said: Mapping[str, str], size: float) -> bool:
-    """Is what is inside taken out of sight, so that no child can come back?"""
-    if said.get("display") == "none" or size < SMALLEST:
-        return True
-    opacity = length(said.get("opacity", "1"), 1.0)
-    if opacity is not None and opacity < _FAINT:
-        return True
-    if _is_far(said.get("text-indent"), size):
-        return True
-    is_loose = said.get("position") in ("absolute", "fixed")
-    return is_loose and any(_is_far(said.get(side), size) for side in ("left", "top", "right"))
-
-
-def _is_far(text: str | None, size: float) -> bool:
-    distance = length(text, size) if text else None
-    return distance is not None and distance <= FAR
+    painted = said.get("background", "")[:500]
+    found = None if "gradient(" in painted else next(filter(None, map(colour, _TOKEN.findall(painted))), None)
+    is_picture = "(" in said.get("background-image", "") or "url(" in painted or "gradient(" in painted
+    return PICTURE if found is None and is_picture else found
 
 
 def _painted(new: str | None, old: str) -> str:

@@ -2,13 +2,14 @@
 
 Here hidden text counts too: who writes for search engines only, hides. Read from `style` attributes, the
 simple rules of `<style>`, and the elements and attributes of older HTML; handed down the tree as browsers do.
-Sheets in other files and scripts are not asked.
+Sheets in other files and scripts are not asked. Hidden is what nobody can see: not displayed, out of the window, shut
+in a box without room, of no size, or in a colour that cannot be told from its background. The background of text on a
+picture is "".
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import accumulate, groupby, islice
 
 from turbohtml import Document, Element, Node, Text
@@ -40,35 +41,36 @@ def styled_sentences(tree: Document) -> tuple[Sentence, ...]:
     paragraph = 0
     for block in _blocks(tree):
         before = len(found)
-        for _, runs in groupby(block, key=lambda run: run[1].is_visible):
-            found += (Sentence(text, paragraph, style) for text, style in _sentences(list(runs)))
+        look = block[0][1]
+        # Most blocks look the same all over.
+        if len(block) == 1 or all([run[1] is look for run in block]):
+            text = block[0][0] if len(block) == 1 else "".join([data for data, _ in block])
+            said = sentences(text if text.isascii() else FORGED.sub("", text))
+            found += [Sentence(" ".join(sentence.split()), paragraph, look.shown) for sentence in said]
+        else:
+            for _, runs in groupby(block, key=lambda run: run[1].is_visible):
+                found += (Sentence(text, paragraph, style) for text, style in _sentences(list(runs)))
         paragraph += len(found) > before
     return tuple(found)
 
 
-@dataclass(slots=True)
-class _Place:
-    """What is known of an element: how it looks, and which block it belongs to."""
-
-    look: Look
-    block: int
-
-
-@dataclass(slots=True)
 class _Walk:
-    wardrobe: Wardrobe
-    places: dict[Node | None, _Place] = field(default_factory=dict)
-    blocks: int = 0  # how many have begun
+    """Goes down the tree and knows of each element how it looks, and which block it belongs to."""
 
-    def enter(self, element: Element, around: _Place) -> None:
+    def __init__(self, sheet: Sheet) -> None:
+        self.look = Wardrobe(sheet).look
+        self.places: dict[Node | None, tuple[Look, int]] = {}
+        self.blocks = 0  # how many have begun
+
+    def enter(self, element: Element, around: tuple[Look, int]) -> None:
         tag = element.tag
         if tag in _SILENT:
             return
-        block = around.block
+        look, block = around
         if tag not in _INLINE:
             self.blocks += 1
             block = self.blocks
-        self.places[element] = _Place(self.wardrobe.look(element, around.look), block)
+        self.places[element] = (self.look(element, look), block)
 
 
 def _blocks(tree: Document) -> Iterator[list[Run]]:
@@ -79,8 +81,8 @@ def _blocks(tree: Document) -> Iterator[list[Run]]:
     root, body = tree.root, tree.find("body")
     if root is None or body is None:
         return
-    walk = _Walk(Wardrobe(sheet))
-    walk.enter(root, _Place(Look(), 0))
+    walk = _Walk(sheet)
+    walk.enter(root, (Look(), 0))
     walk.enter(body, walk.places[root])
     runs: list[Run] = []
     last = begun = spent = 0
@@ -90,14 +92,18 @@ def _blocks(tree: Document) -> Iterator[list[Run]]:
             continue
         if isinstance(node, Element):
             walk.enter(node, around)
-        elif isinstance(node, Text) and spent < MOST_TEXT and (runs or not node.data.isspace()):
+        elif isinstance(node, Text) and spent < MOST_TEXT:
+            data = node.data
+            if not runs and data.isspace():
+                continue
+            look, block = around
             # A block that begins or ends between two texts parts them, even an empty one such as <br>.
-            if runs and (around.block != last or begun != walk.blocks):
+            if runs and (block != last or begun != walk.blocks):
                 yield runs
                 runs = []
-            last, begun = around.block, walk.blocks
-            runs.append((node.data, around.look))
-            spent += len(node.data)
+            last, begun = block, walk.blocks
+            runs.append((data, look))
+            spent += len(data)
     if runs:
         yield runs
 
@@ -105,12 +111,9 @@ def _blocks(tree: Document) -> Iterator[list[Run]]:
 def _sentences(runs: list[Run]) -> Iterator[tuple[str, Style]]:
     """The sentences of runs that belong together, each with the style of most of its letters."""
     pieces = [data if data.isascii() else FORGED.sub("", data) for data, _ in runs]
-    styles = [look.style for _, look in runs]
+    styles = [look.shown for _, look in runs]
     text = "".join(pieces)
     found = sentences(text)
-    if all(style is styles[0] for style in styles):
-        yield from ((" ".join(sentence.split()), styles[0]) for sentence in found)
-        return
     ends = list(accumulate(map(len, pieces)))
     position = run = 0
     for sentence in found:
@@ -127,7 +130,11 @@ def _sentences(runs: list[Run]) -> Iterator[tuple[str, Style]]:
 
 def _commonest(styles: list[Style], shares: list[tuple[int, int]]) -> Style:
     """The style with the most letters, given the letters and the number of each run; the first in doubt."""
-    letters: dict[Style, int] = {}
+    if len(shares) == 1:
+        return styles[shares[0][1]]
+    # Runs of one look share one object, and its address is faster to look up than its values.
+    letters: dict[int, int] = {}
     for share, run in shares:
-        letters[styles[run]] = letters.get(styles[run], 0) + share
-    return max(letters, key=lambda style: letters[style])
+        letters[id(styles[run])] = letters.get(id(styles[run]), 0) + share
+    most = max(letters, key=letters.__getitem__)
+    return next(styles[run] for _, run in shares if id(styles[run]) == most)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import fsum
 
 from topicrawl.learn.network import Network
@@ -73,7 +74,8 @@ class Summariser:
 
     def __init__(self, topic: Topic, network: Network, rules: Rules = PAPER) -> None:
         self._lexicon = topic.lexicon
-        self._network = network
+        # Lengths and places are small whole numbers: from page to page, most sentences have features seen before.
+        self._worth = lru_cache(maxsize=1 << 14)(network.predict)
         self._rules = rules
         spoken = {word: tokenise(word) for word in topic.words}
         # The topic's own words are never stop words: "The Who" is a topic.
@@ -89,9 +91,7 @@ class Summariser:
         told = page.sentences or plainly(page.text)
         left = kept(told, self._lexicon, self._rules, own=self._own)
         rows = features(left, self._lexicon, anchor=anchor, title=page.title)
-        # Lists and tables repeat their features row by row, and a network asked once need not be asked again.
-        worth = {row: self._network.predict(row) for row in dict.fromkeys(rows)}
-        chosen = [each for each, row in zip(left, rows, strict=True) if worth[row] >= CHOSEN]
+        chosen = [each for each, row in zip(left, rows, strict=True) if self._worth(row) >= CHOSEN]
         return Summary.of(
             self._weights,
             [term for each in chosen for term in each.terms],

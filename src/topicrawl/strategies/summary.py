@@ -72,8 +72,8 @@ class SummaryFirst(Strategy):
             found = shipped(language)
             if found is None:
                 raise StrategyError(
-                    f"summary: there is no network for the language {language!r}: train one with "
-                    "`topicrawl train summary` and give it as summary:network=FILE, or take the English summary:network=en"
+                    f"summary: there is no network for the language {language!r}: train one with `topicrawl train "
+                    "summary` and give it as summary:network=FILE, or take the English one: summary:network=en"
                 )
             self._use(found)
             return
