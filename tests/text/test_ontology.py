@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topicrawl.text.ontology import Ontology
@@ -90,6 +90,7 @@ def ways(rows: dict[int, set[int]], start: int) -> dict[int, set[int]]:
     return found
 
 
+@settings(deadline=None, max_examples=40)
 @given(edges, st.booleans())
 def test_distances_are_those_of_trying_every_way(drawn: list[tuple[int, int, str]], parts: bool) -> None:
     net = read("\n".join(f"t{a}\t{relation}\tt{b}" for a, b, relation in drawn), "drawn.tsv")

@@ -99,8 +99,8 @@ def similarity(ontology: Ontology, measure: Measure, one: str, other: str) -> fl
     """
     if one == other:
         return 1.0
-    here, there = (ontology.climb(ontology.senses(term), parts=measure.parts) for term in (one, other))
-    return measure.between(ontology, here, there)
+    parts = measure.parts
+    return measure.between(ontology, ontology.above(one, parts=parts), ontology.above(other, parts=parts))
 
 
 def weighted_sum(rows: Sequence[Row], topic: Sequence[float]) -> float:

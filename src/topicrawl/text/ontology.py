@@ -13,10 +13,20 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Protocol
 
 #: Words that the longest term which is looked for in a text may have.
 LONGEST = 5
+#: Terms of which everything above them is remembered; some 5 MB when full.
+_REMEMBERED = 500
+
+
+class Table(Protocol):
+    """Rows of numbers by their place."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, place: int, /) -> Sequence[int]: ...
 
 
 @dataclass(eq=False)
@@ -35,9 +45,9 @@ class Ontology:
     name: str
     terms: Sequence[str]  # every known term, lower case, its words separated by one space
     lookup: Callable[[str], tuple[int, ...]]  # term, perhaps inflected → its synsets, the usual meaning first
-    members: Sequence[Sequence[int]]  # synset → the places of its terms in `terms`
-    kinds: Sequence[Sequence[int]]  # synset → what it is a kind of
-    wholes: Sequence[Sequence[int]]  # synset → what it is part of
+    members: Table  # synset → the places of its terms in `terms`
+    kinds: Table  # synset → what it is a kind of
+    wholes: Table  # synset → what it is part of
     aside: Mapping[int, Sequence[int]] = field(default_factory=dict)  # synset → what it is related to, both ways
     tops: frozenset[int] = frozenset()  # roots so general that meeting there says nothing: of depth 0
     fold: Callable[[str], str] = str  # word → what inflections of it have in common
@@ -106,6 +116,14 @@ class Ontology:
                     found[parent] = steps
                     ring.append(parent)
         return found
+
+    def above(self, term: str, *, parts: bool = False) -> dict[int, int]:
+        """Everything above all senses of a term; the last terms asked for are remembered."""
+        return self._above(term, parts)
+
+    @cached_property
+    def _above(self) -> Callable[[str, bool], dict[int, int]]:
+        return lru_cache(_REMEMBERED)(lambda term, parts: self.climb(self.lookup(term), parts=parts))
 
     def distance(self, one: int, other: int, *, parts: bool = False) -> int | None:
         """The length of the path between two synsets, 0 for the same; None when they meet nowhere."""

@@ -150,7 +150,9 @@ class _Draft:
                 if relation == "related":
                     above[synset[other]][synset[one]] = None
             rows[relation] = [tuple(row) for row in above]
-        shown = [named[0] if named else " ".join(concept.split()) for named, concept in zip(terms, numbers, strict=True)]
+        shown = [
+            named[0] if named else " ".join(concept.split()) for named, concept in zip(terms, numbers, strict=True)
+        ]
         for relation in ("is_a", "part_of"):
             self._refuse_circle(rows[relation], shown)
         return _ontology(self.name, terms, rows, language)

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from itertools import accumulate
-from typing import overload
 
 from topicrawl.text.ontology import Ontology
 
@@ -26,7 +25,7 @@ _ENDINGS = {
 }  # fmt: skip
 
 
-class Rows(Sequence[Sequence[int]]):
+class Rows:
     """Many short rows of numbers in one array.
 
     >>> rows = Rows(bytes([2, 0, 1]), array("I", [7, 8, 9]))
@@ -41,16 +40,10 @@ class Rows(Sequence[Sequence[int]]):
     def __len__(self) -> int:
         return len(self._starts) - 1
 
-    @overload
-    def __getitem__(self, place: int) -> Sequence[int]: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Sequence[int]]: ...
-    def __getitem__(self, place: int | slice) -> Sequence[int] | Sequence[Sequence[int]]:
-        if isinstance(place, slice):
-            return [self[at] for at in range(*place.indices(len(self)))]
-        if not 0 <= place < len(self):
-            raise IndexError(place)
-        return self._numbers[self._starts[place] : self._starts[place + 1]]
+    def __getitem__(self, place: int) -> Sequence[int]:
+        # Asked for a hundred times a word, so it trusts that the place is not negative.
+        starts = self._starts
+        return self._numbers[starts[place] : starts[place + 1]]
 
 
 class Words:
