@@ -9,6 +9,7 @@ import click
 #: Model → what it is for. The module `train_` and the name holds the function `command`, loaded when it is called.
 MODELS = {
     "hmm": "Paths that lead to relevant pages, from browsing sessions or examples.",
+    "summary": "Which sentences of a page belong into its summary, from a reader's yes and no.",
 }
 
 
