@@ -39,9 +39,7 @@ def free(path: Path, *, force: bool) -> None:
 
 def write_model(path: Path, kind: str, model: Mapping[str, object], made_from: Mapping[str, object]) -> None:
     """The model as JSON, with where it came from; the same input gives the same bytes."""
-    text = json.dumps(
-        {"topicrawl": __version__, "kind": kind, "made_from": made_from, "model": model}, ensure_ascii=False
-    )
+    text = _readable({"topicrawl": __version__, "kind": kind, "made_from": made_from, "model": model}, 3)
     part = path.with_name(path.name + ".part")
     try:
         part.write_text(text + "\n", "utf-8")
@@ -50,6 +48,22 @@ def write_model(path: Path, kind: str, model: Mapping[str, object], made_from: M
         part.unlink(missing_ok=True)
         kind_of = SpaceError if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else UsageError
         raise kind_of(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _readable(value: object, depth: int) -> str:
+    """JSON with one entry a line down to some depth.
+
+    >>> print(_readable({"a": {"b": [[1], [2]]}, "c": [1, 2]}, 3))
+    {"a": {"b": [[1],
+    [2]]},
+    "c": [1, 2]}
+    """
+    if depth and isinstance(value, Mapping):
+        items = (f"{json.dumps(key, ensure_ascii=False)}: {_readable(item, depth - 1)}" for key, item in value.items())
+        return "{" + ",\n".join(items) + "}"
+    if depth and isinstance(value, list) and value and isinstance(value[0], list):
+        return "[" + ",\n".join(_readable(item, 0) for item in value) + "]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 class Told(Recorded):

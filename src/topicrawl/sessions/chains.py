@@ -38,9 +38,16 @@ def chained(steps: Iterable[Step], gap: float = GAP) -> list[tuple[str, ...]]:
             last.append(step.at)
         session = found[number]
         if session and session[-1][0] != step.parent and step.parent is not None:
-            session.append((step.parent, urls[step.parent]))
-        if session and (step.redirected or session[-1][1] == step.url):
-            session.pop()  # it led on, or was loaded again
-        session.append((step.key, step.url))
+            _append(session, step.parent, urls[step.parent])
+        if session and step.redirected:
+            session.pop()
+        _append(session, step.key, step.url)
         home[step.key], urls[step.key], last[number] = number, step.url, step.at
     return [tuple(url for _, url in session) for session in found]
+
+
+def _append(session: list[tuple[int, str]], key: int, url: str) -> None:
+    """One page more, unless it was only loaded again."""
+    if session and session[-1][1] == url:
+        session.pop()
+    session.append((key, url))

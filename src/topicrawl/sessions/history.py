@@ -1,7 +1,8 @@
 """The history of a browser as sessions: Firefox (`places.sqlite`) and Chromium, Chrome, Edge, Brave (`History`).
 
 A browser that runs holds its file and keeps the latest visits in a log beside it. Both are copied and the copy is
-read, so that the browser is neither kept waiting nor changed. Frames, downloads and pages of the browser itself are left out.
+read, so that the browser is neither kept waiting nor changed. Frames, downloads and the browser's own pages are left
+out.
 """
 
 from __future__ import annotations

@@ -25,6 +25,8 @@ if TYPE_CHECKING:  # numpy is loaded when a model is fitted or used, not when st
 
 _CENTROID = 500  # terms of the centroid
 _PARTS = 1000  # of a weight
+# Names that one page alone repeats keep all pages far from each other, and X-means sees no clusters among them.
+_WIDESPREAD = 2000
 Vector = dict[str, float]
 
 
@@ -140,13 +142,16 @@ def _pages(heads: Mapping[str, Vector], clusters: Mapping[str, int], vocabulary:
 
 
 def _idf(walks: Walks) -> Vector:
-    """log(pages / pages with the term) over the training set."""
+    """log(pages / pages with the term) over the training set, for the terms that stand on the most of its pages."""
     found = Counter(term for terms in walks.terms.values() for term in terms)
-    return {term: log(len(walks.terms) / count) for term, count in found.items()}
+    widespread = sorted(found.items(), key=lambda item: (-item[1], item[0]))[:_WIDESPREAD]
+    return {term: log(len(walks.terms) / count) for term, count in widespread}
 
 
 def _weighed(terms: Mapping[str, int], own: Vector | None, lexicon: Lexicon) -> Vector:
-    return {term: count * (lexicon.idf(term) if own is None else own[term]) for term, count in terms.items()}
+    if own is not None:
+        return {term: count * own[term] for term, count in terms.items() if term in own}
+    return {term: count * lexicon.idf(term) for term, count in terms.items()}
 
 
 def _heaviest(vector: Vector, most: int) -> Vector:

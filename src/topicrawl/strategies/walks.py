@@ -7,6 +7,7 @@ where there are no examples, when the judge of the crawl finds it so.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from topicrawl.strategies.material import Material
 from topicrawl.text.tokens import words as tokenise
 
 _BACK = 5  # walks to each relevant example where there are no sessions
+_NO_WORD = re.compile(r"[\W_]+")
 Item = TypeVar("Item")
 
 
@@ -87,6 +89,8 @@ class Gathering:
                 f"{strategy}: none of the {len(material.relevant)} relevant examples is in the web to learn from, "
                 f"the first is {material.relevant[0]}"
             )
+        if not material.relevant:
+            self._judge()
         arriving = self._sessions()
         if not arriving and self._found.relevant:
             self._walk_back()
@@ -97,6 +101,14 @@ class Gathering:
             )
         self._examples()
         return self._found
+
+    def _judge(self) -> None:
+        """Look for relevant pages in sessions without labels: first where the address says so, then much-read ones."""
+        visits = Counter(url for walk in self._material.sessions for url in walk)
+        named = self._vsm.phrases([_NO_WORD.sub(" ", url) for url in visits])
+        order = sorted(zip(named, visits.items(), strict=True), key=lambda item: (-item[0], -item[1][1], item[1][0]))
+        for _, (url, _) in order[: self._limits.pages // 2]:
+            self._read(url)
 
     def _sessions(self) -> bool:
         """Walk the sessions, those first that arrive; did any?"""
