@@ -8,6 +8,7 @@ import click
 
 #: Model → what it is for. The module `train_` and the name holds the function `command`, loaded when it is called.
 MODELS = {
+    "context-graph": "How many links a page is away from relevant ones, from examples and what links to them.",
     "hmm": "Paths that lead to relevant pages, from browsing sessions or examples.",
     "summary": "Which sentences of a page belong into its summary, from a reader's yes and no.",
 }
@@ -22,7 +23,7 @@ class Models(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in MODELS:
             return None
-        command: click.Command = importlib.import_module(f"topicrawl.cli.train_{name}").command
+        command: click.Command = importlib.import_module(f"topicrawl.cli.train_{name.replace('-', '_')}").command
         return command
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:

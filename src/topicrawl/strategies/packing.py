@@ -46,8 +46,8 @@ def numbers_of(kind: str, packed: object) -> array[float]:
 
 
 def _packed(data: bytes) -> str:
-    return base64.b85encode(zlib.compress(data, _LEVEL)).decode("ascii")
+    return base64.b64encode(zlib.compress(data, _LEVEL)).decode("ascii")
 
 
 def _unpacked(packed: object) -> bytes:
-    return zlib.decompress(base64.b85decode(str(packed)))
+    return zlib.decompress(base64.b64decode(str(packed)))
