@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from topicrawl.errors import StrategyError
 from topicrawl.records import Carry, Link, Place, Visit
 from topicrawl.strategies.material import Material, file_text
-from topicrawl.strategies.path_model import Fit, PathModel, fitted
+from topicrawl.strategies.path_model import Fit, PathModel, check, fitted
 from topicrawl.strategies.strategy import Strategy
 from topicrawl.strategies.walks import Gathering, Limits
 
@@ -127,8 +127,9 @@ class HiddenMarkov(Strategy):
             if file["kind"] != "hmm":
                 raise StrategyError(f"{self.name}: {self.model} is a model of another kind ({file['kind']}): {again}")
             model: dict[str, Any] = file["model"]
+            check(model)
             PathModel(model, self.setting.vsm.lexicon)
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
             raise StrategyError(f"{self.name}: {self.model} is not a model: {again}") from error
         if (model["clustering"] == "xmeans") != (self.clustering == "xmeans"):
             raise StrategyError(f"{self.name}: {self.model} has clusters of {model['clustering']}: {again}")

@@ -74,6 +74,20 @@ class PathModel:
         return self._known.label({columns[term]: weight for term, weight in vector.items() if term in columns})
 
 
+def check(plain: Mapping[str, Any]) -> None:
+    """Raise ValueError where the parts of a model from outside do not fit together."""
+    levels, clusters, terms = len(plain["initial"]), len(plain["emission"][0]), len(plain["terms"])
+    table = [plain["initial"], *plain["transition"], *plain["emission"]]
+    widths = [levels] * (levels + 1) + [clusters] * levels
+    pages = [
+        label in range(clusters) and len(columns) == len(weights) and all(c in range(terms) for c in columns)
+        for label, columns, weights in plain["pages"]
+    ]
+    shares = [isinstance(share, int | float) and 0 <= share <= 1 for row in table for share in row]
+    if [len(row) for row in table] != widths or not all(shares) or not all(pages):
+        raise ValueError("the parts of the model do not fit together")
+
+
 def fitted(walks: Walks, fit: Fit, lexicon: Lexicon, random: Random) -> dict[str, Carry]:
     """A model of walks, as plain values."""
     own = _idf(walks) if fit.clustering == "xmeans" else None
