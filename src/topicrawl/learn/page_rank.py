@@ -20,8 +20,8 @@ def page_ranks(
 
         R(p) = (1 − d) + d · (Σ R(t) / c(t) + D)
 
-    t: the pages that link to p; c(t): how many links t has; d: `damping`; D: what pages without known links have, each
-    spreading it evenly over all. `degrees` has the number of links of each page; `targets` where they lead, page by
+    t: the pages that link to p; c(t): how many links t has; d: `damping`; D: what pages without known links have, and
+    what goes to pages that are not ranked, spread evenly over all. `degrees` has the number of links of each page; `targets` where they lead, page by
     page in the order of `pages`; a target below 0 is not ranked. `ranks` is where the iteration starts.
 
     Page 0 links to 1 and 2, page 1 to 2, page 2 was not fetched. With b the rank of page 0: R(1) = b + .45 b,
@@ -36,13 +36,13 @@ def page_ranks(
     inside = ends >= 0
     sources, ends, count = np.repeat(order, links[order])[inside], ends[inside], len(links)
     share = np.divide(1.0, links, out=np.zeros(count), where=links > 0)
-    silent = links == 0
     now, least = _scaled(np.array(ranks, dtype=np.float64)), 1.0
     for _ in range(_ROUNDS):
         weights = (now * share)[sources]
         flow: Numbers = np.asarray(np.bincount(ends, weights, count), dtype=np.float64)
-        least = (1 - damping) + damping * float(now[silent].sum()) / count
-        new = _scaled(least + damping * flow)
+        # What does not flow along links is spread evenly, so that the average stays 1.
+        least = (1 - damping) + damping * (1 - float(flow.mean()))
+        new = least + damping * flow
         change = float(np.abs(new - now).mean())
         now = new
         if change < _CLOSE:
@@ -51,6 +51,6 @@ def page_ranks(
 
 
 def _scaled(ranks: Numbers) -> Numbers:
-    """Links to pages that are not ranked lose some; the average stays 1."""
+    """The same ranks with an average of 1."""
     total = float(ranks.sum())
     return ranks * (len(ranks) / total) if total > 0 else np.ones(len(ranks))
