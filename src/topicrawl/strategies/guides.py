@@ -7,7 +7,7 @@ or no, above its threshold or not; the other two see the numbers themselves. All
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -42,6 +42,7 @@ class Guide:
 
     thresholds: tuple[float, ...]
     model: NaiveBayes | LinearSvm | Network
+    _known: dict[tuple[bool, ...], float] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def fit(cls, recipe: Recipe, rows: Sequence[Sequence[float]], labels: Sequence[bool]) -> Guide:
@@ -57,7 +58,11 @@ class Guide:
     def predict(self, values: Sequence[float]) -> float:
         """How relevant the model takes a link with these attributes to be."""
         if isinstance(self.model, NaiveBayes):
-            return self.model.predict(_above(values, self.thresholds))
+            # Four times yes or no are sixteen questions, asked for every link.
+            seen = _above(values, self.thresholds)
+            if seen not in self._known:
+                self._known[seen] = self.model.predict(seen)
+            return self._known[seen]
         return self.model.predict(values)
 
     def state(self) -> Carry:

@@ -27,13 +27,13 @@ class Evidence(NamedTuple):
 
     def carry(self) -> list[Carry]:
         """The evidence as plain values."""
-        return [self.pages, self.url, self.anchor, _flat(self.parents), _flat(self.around)]
+        return [self.pages, self.url, self.anchor, flat(self.parents), flat(self.around)]
 
     @classmethod
     def of(cls, carry: Sequence[Any]) -> Evidence:
         """The evidence that gave these values."""
         pages, url, anchor, parents, around = carry
-        return cls(pages, url, anchor, _counts(parents), _counts(around))
+        return cls(pages, url, anchor, unflat(parents), unflat(around))
 
     def joined(self, other: Evidence) -> Evidence:
         """What two pages say together; of the sixth page on, only what was known.
@@ -48,8 +48,8 @@ class Evidence(NamedTuple):
             self.pages + other.pages,
             self.url | other.url,
             self.anchor | other.anchor,
-            _sum(self.parents, other.parents),
-            _sum(self.around, other.around),
+            added(self.parents, other.parents),
+            added(self.around, other.around),
         )
 
 
@@ -80,18 +80,20 @@ class Reader:
         found: dict[str, Evidence] = {}
         for link in links:
             anchor = self._table.found(tokenise(link.anchor or link.alt))
-            around = self._counted((*link.before, *link.after))
+            near = (*link.before, *link.after)
+            # Most links have no keyword near them, and that is seen sooner than counted.
+            around = self._counted(near) if self._plain.found(near) else {}
             known = found.get(link.url)
             if known is None:
                 address = self._table.found(url_words(link.url))
                 found[link.url] = Evidence(1, address, anchor, parents, around)
             else:
-                pooled = _sum(known.around, around)
+                pooled = added(known.around, around)
                 found[link.url] = known._replace(anchor=known.anchor | anchor, around=pooled)
         return found
 
     def _counted(self, words: Sequence[str]) -> dict[int, float]:
-        return self._plain.counts(words, heaviest=self._k, rare=self._rare) if self._texts and words else {}
+        return self._plain.counts(words, heaviest=self._k, rare=self._rare) if self._texts else {}
 
     def values(self, evidence: Evidence) -> tuple[float, float, float, float]:
         """The four attributes: URL words, anchor text, parent pages, surrounding text, each 0 to 1."""
@@ -103,15 +105,18 @@ class Reader:
         )
 
 
-def _sum(one: Mapping[int, float], other: Mapping[int, float]) -> Mapping[int, float]:
+def added(one: Mapping[int, float], other: Mapping[int, float]) -> Mapping[int, float]:
+    """Counts of both."""
     if not one or not other:
         return one or other
     return {place: one.get(place, 0) + other.get(place, 0) for place in {**one, **other}}
 
 
-def _flat(counts: Mapping[int, float]) -> list[Carry]:
+def flat(counts: Mapping[int, float]) -> list[Carry]:
+    """Counts as one plain list: a place, its count, and so on."""
     return [number for place, count in counts.items() for number in (place, round(count, 3))]
 
 
-def _counts(flat: Sequence[Any]) -> dict[int, float]:
-    return dict(zip(flat[::2], flat[1::2], strict=True))
+def unflat(numbers: Sequence[Any]) -> dict[int, float]:
+    """The counts that gave this list."""
+    return dict(zip(numbers[::2], numbers[1::2], strict=True))

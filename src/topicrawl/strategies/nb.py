@@ -26,7 +26,7 @@ from typing import Any
 
 from topicrawl.errors import StrategyError
 from topicrawl.records import Carry, Link, Place, Visit
-from topicrawl.strategies.guided import Guided, Parents
+from topicrawl.strategies.guided import PARENTS, Guided, Parents
 from topicrawl.strategies.link_evidence import Evidence, Reader
 from topicrawl.strategies.material import Material
 from topicrawl.strategies.training import Row
@@ -115,6 +115,8 @@ class Nb4(Guided):
     def combine(self, old: Place, new: Place) -> Place:
         if not isinstance(old.carry, list) or not isinstance(new.carry, list):
             return old  # a seed stays in front
+        if old.carry[2] == PARENTS and old.carry[0] <= new.carry[0]:  # type: ignore[operator]  # our own carry
+            return old  # enough have spoken
         evidence = Evidence.of(old.carry[2:]).joined(Evidence.of(new.carry[2:]))
         return self._place(min(old.carry[0], new.carry[0]), evidence)  # type: ignore[type-var,arg-type]
 

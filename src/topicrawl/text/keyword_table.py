@@ -54,6 +54,7 @@ class KeywordTable:
         self._place = {term: index for index, term in enumerate(self.terms)}
         self._bits = self._expanded(means, related)
         self._known: dict[str, int] = {}
+        self._subsets: dict[int, float] = {0: 0.0}
 
     def _expanded(self, means: Mapping[str, Sequence[str]], related: Related | None) -> dict[str, int]:
         """Term → the keywords that it stands for: itself, and with `related` those it is related to.
@@ -69,13 +70,16 @@ class KeywordTable:
                     bits[match] = bits.get(match, 0) | 1 << index
         return bits
 
-    def found(self, words: Iterable[str]) -> int:
+    def found(self, words: Sequence[str]) -> int:
         """The keywords among words and what is related to them."""
+        # Asking a plain dictionary stays in C, and nearly all words are known and no keywords.
+        hits = list(map(self._known.get, words))
+        if None in hits:
+            hits = [self._learned(word) if hit is None else hit for word, hit in zip(words, hits, strict=True)]
         bits = 0
-        known = self._known
-        for word in words:
-            hit = known.get(word)
-            bits |= self._learned(word) if hit is None else hit
+        if any(hits):
+            for hit in hits:
+                bits |= hit or 0
         return bits
 
     def _learned(self, word: str) -> int:
@@ -108,10 +112,12 @@ class KeywordTable:
 
     def subset(self, bits: int) -> float:
         """Equation 2 for the found keywords with the table's own weights."""
-        if not bits or not self._length:
-            return 0.0
-        squares = [square for index, square in enumerate(self._squares) if bits >> index & 1]
-        return min(1.0, sqrt(fsum(squares)) / self._length)
+        if bits not in self._subsets:
+            if len(self._subsets) >= _CACHED:
+                self._subsets = {0: 0.0}
+            squares = [square for index, square in enumerate(self._squares) if bits >> index & 1]
+            self._subsets[bits] = min(1.0, sqrt(fsum(squares)) / self._length)
+        return self._subsets[bits]
 
     def share(self, bits: int) -> float:
         """How many of the keywords were found, of all."""
