@@ -13,6 +13,8 @@ from typing import IO, Any
 import click
 
 from topicrawl import topic as topics
+from topicrawl.cli.lab_evaluate import evaluate, sample
+from topicrawl.cli.lab_presets import presets
 from topicrawl.errors import SpaceError, UsageError
 from topicrawl.fetch.replay import Recording
 from topicrawl.lab.simulate import Task, simulate
@@ -25,6 +27,11 @@ from topicrawl.topic import Topic
 @click.group("lab")
 def command() -> None:
     """Run crawlers over a recorded web."""
+
+
+command.add_command(evaluate)
+command.add_command(sample)
+command.add_command(presets)
 
 
 @dataclass(frozen=True)
