@@ -10,6 +10,7 @@ import click
 MODELS = {
     "context-graph": "How many links a page is away from relevant ones, from examples and what links to them.",
     "hmm": "Paths that lead to relevant pages, from browsing sessions or examples.",
+    "nb": "Which links lead to relevant pages, as a table for nb2, nb4 and their kin, and for hati.",
     "summary": "Which sentences of a page belong into its summary, from a reader's yes and no.",
 }
 

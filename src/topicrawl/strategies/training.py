@@ -38,9 +38,10 @@ class TrainingSet:
     keywords: Mapping[str, float]
     rows: Sequence[Row]
 
-    def text(self) -> str:
-        """The set as the text of a file."""
-        lines = ["# Edit, add or delete lines as you like; values are from 0 to 1, labels relevant or irrelevant."]
+    def text(self, origin: str = "") -> str:
+        """The set as the text of a file; `origin` says in one line how it was made."""
+        lines = [f"# {' '.join(origin.split())}"] if origin else []
+        lines.append("# Edit, add or delete lines as you like; values are from 0 to 1, labels relevant or irrelevant.")
         lines += [f"keyword\t{word}\t{weight:.6g}" for word, weight in self.keywords.items()]
         lines.append("\t".join(("url", *self.attributes, "label", "origin")))
         for row in self.rows:
