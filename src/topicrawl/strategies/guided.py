@@ -18,6 +18,7 @@ from topicrawl.strategies.strategy import Setting, Strategy
 from topicrawl.strategies.training import Row, TrainingSet, read_training
 from topicrawl.text.keyword_table import KeywordTable, Related
 from topicrawl.text.keywords import WEIGHTINGS, weight_table
+from topicrawl.text.tokens import words as tokenise
 
 PARENTS = 5  # pages with a link to a URL that have a say about it
 
@@ -90,19 +91,7 @@ class Guided(Strategy):
         for label, urls in classes:
             if not urls:
                 raise StrategyError(self._missing(label, bool(material.relevant or material.irrelevant)))
-        pages = [page for url in material.relevant if (page := material.page(url)) is not None]
-        if not pages:
-            raise StrategyError(
-                f"{self.name}: none of the {len(material.relevant)} relevant examples can be read here: "
-                f"make a training set from a recorded web with `topicrawl train nb`, and name it: training=FILE"
-            )
-        words = weight_table(
-            [page.words for page in pages],
-            self.setting.topic.lexicon,
-            own=self.setting.topic.words,
-            k=self.k,
-            weighting=self.weighting,
-        )
+        words = self._keywords(material)
         self._tables(words)
         rows: list[Row] = []
         for label, urls in classes:
@@ -115,6 +104,27 @@ class Guided(Strategy):
                 )
             rows += found
         return TrainingSet(self.attributes, words, rows)
+
+    def _keywords(self, material: Material) -> dict[str, float]:
+        """The topic's keyword table from the relevant examples.
+
+        A word on every example, relevant or not, has the papers' idf = log(N / n) of 0: the name of the site is no
+        keyword, whatever the weighting.
+        """
+        relevant, others = (
+            [page.words for url in urls if (page := material.page(url)) is not None]
+            for urls in (material.relevant, material.irrelevant)
+        )
+        if not relevant:
+            raise StrategyError(
+                f"{self.name}: none of the {len(material.relevant)} relevant examples can be read: say where with "
+                f"--learn-from, or make a training set with `topicrawl train nb` and name it: training=FILE"
+            )
+        own = [token for word in self.setting.topic.words for token in tokenise(word)]
+        everywhere = set.intersection(*map(set, (*relevant, *others))) - set(own) if others else set()
+        texts = [[word for word in words if word not in everywhere] for words in relevant]
+        found = weight_table(texts, self.setting.topic.lexicon, own=own, k=self.k, weighting=self.weighting)
+        return found or dict(self.setting.topic.words)
 
     def _parents(self, material: Material) -> Parents:
         return lambda url: material.parents(url, PARENTS)
