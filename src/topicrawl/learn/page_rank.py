@@ -21,8 +21,9 @@ def page_ranks(
         R(p) = (1 − d) + d · (Σ R(t) / c(t) + D)
 
     t: the pages that link to p; c(t): how many links t has; d: `damping`; D: what pages without known links have, and
-    what goes to pages that are not ranked, spread evenly over all. `degrees` has the number of links of each page; `targets` where they lead, page by
-    page in the order of `pages`; a target below 0 is not ranked. `ranks` is where the iteration starts.
+    what goes to pages that are not ranked, spread evenly over all. `degrees` has the number of links of each page;
+    `targets` where they lead, page by page in the order of `pages`; a target below 0 is not ranked. The iteration
+    starts from `ranks`.
 
     Page 0 links to 1 and 2, page 1 to 2, page 2 was not fetched. With b the rank of page 0: R(1) = b + .45 b,
     R(2) = b + .45 b + .9 · 1.45 b, and the three are 3 together, so b = 3 / 5.205.
