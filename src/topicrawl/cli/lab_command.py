@@ -12,16 +12,16 @@ from typing import IO, Any
 
 import click
 
-from topicrawl import topic as topics
 from topicrawl.cli.lab_evaluate import evaluate, sample
 from topicrawl.cli.lab_presets import presets
+from topicrawl.cli.lab_web import cache_options, opened_web
+from topicrawl.cli.training import topic_of
 from topicrawl.errors import SpaceError, UsageError
-from topicrawl.fetch.replay import Recording
 from topicrawl.lab.simulate import Task, simulate
+from topicrawl.lab.web import ParsedWeb
 from topicrawl.records import Visit
 from topicrawl.sessions import read_sessions
 from topicrawl.settings import seed_urls
-from topicrawl.topic import Topic
 
 
 @click.group("lab")
@@ -60,7 +60,8 @@ class Out:
 
 @command.command("run")
 @click.argument("web", type=click.Path(path_type=Path))
-@click.option("--words", required=True, help="The topic in words.")
+@click.option("--words", help="The topic in words.")
+@click.option("--topic", "topic_file", type=click.Path(path_type=Path), help="A topic.toml instead of words.")
 @click.option("--seed", "seeds", multiple=True, required=True, help="Where to start; may be repeated.")
 @click.option("--strategy", default="best_first", show_default=True, help="name or name:parameter=value,…")
 @click.option("--pages", "fetches", default=1000, show_default=True, type=click.IntRange(1), help="Fetches to make.")
@@ -72,6 +73,7 @@ class Out:
 @click.option("--examples", type=click.Path(path_type=Path), help="Example pages: lines of url⇥relevant|irrelevant.")
 @click.option("--sessions", type=click.Path(path_type=Path), help="Browsing sessions, TSV or TSV.gz.")
 @click.option("--open-world", is_flag=True, help="Links out of the recording are offered, cost a fetch and fail.")
+@cache_options
 def run(**options: Any) -> None:
     """Crawl a recorded web, one fetch at a time, always in the same order.
 
@@ -82,15 +84,13 @@ def run(**options: Any) -> None:
     """
     asked = Run(**options)
     task = asked.task()
-    recording = Recording(asked.web)
-    if recording.torn:
-        click.echo(f"topicrawl: {recording.torn}", err=True)
+    web = opened_web(asked.web, asked.cache, cached=not asked.no_cache)
     if asked.out is None or str(asked.out) == "-":
-        asyncio.run(_simulated(recording, task, Out(sys.stdout, task.fetches, False)))
+        asyncio.run(_simulated(web, task, Out(sys.stdout, task.fetches, False)))
         return
     try:
         with asked.out.open("w", encoding="utf-8") as file:
-            asyncio.run(_simulated(recording, task, Out(file, task.fetches, sys.stderr.isatty())))
+            asyncio.run(_simulated(web, task, Out(file, task.fetches, sys.stderr.isatty())))
     except OSError as error:
         kind = SpaceError if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else UsageError
         raise kind(f"{asked.out} cannot be written: {error.strerror}") from error
@@ -101,7 +101,8 @@ class Run:
     """The options of `lab run`."""
 
     web: Path
-    words: str
+    words: str | None
+    topic_file: Path | None
     seeds: tuple[str, ...]
     strategy: str
     fetches: int
@@ -109,13 +110,12 @@ class Run:
     examples: Path | None
     sessions: Path | None
     open_world: bool
+    cache: Path | None
+    no_cache: bool
 
     def task(self) -> Task:
-        topic = Topic.of(self.words)
-        if self.examples is not None:
-            topic = topic.with_examples(*topics.examples(self.examples))
         return Task(
-            topic=topic,
+            topic=topic_of(self.words, self.topic_file, self.examples),
             seeds=seed_urls(self.seeds),
             strategy=self.strategy,
             fetches=self.fetches,
@@ -124,9 +124,9 @@ class Run:
         )
 
 
-async def _simulated(recording: Recording, task: Task, out: Out) -> None:
+async def _simulated(web: ParsedWeb, task: Task, out: Out) -> None:
     done = relevant = failed = 0
-    async for visit in simulate(recording, task):
+    async for visit in simulate(web, task):
         out.line(visit)
         done = visit.step
         failed += visit.failure is not None

@@ -7,8 +7,9 @@ at a time. The last recording of a URL counts. Redirects are followed inside the
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from topicrawl.errors import RecordingError
 from topicrawl.fetch.decode import TooLarge
@@ -20,20 +21,36 @@ from topicrawl.urls import canonical
 _SUFFIXES = (".warc", ".warc.gz")
 
 
+class Index(NamedTuple):
+    """Where the response for each URL begins: file and offset."""
+
+    places: Mapping[str, tuple[int, int]]
+    torn: str
+
+
 class Recording:
     """A `Fetch` that answers from the WARC files of a directory or of its `warc` folder.
 
     `torn` is empty, or says in one line which end of a file could not be read.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, max_bytes: int = 10 * 1024 * 1024) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, max_bytes: int = 10 * 1024 * 1024, index: Index | None = None
+    ) -> None:
         self._max_bytes = max_bytes
-        self._files = _warc_files(Path(path))
-        self._places: dict[str, tuple[int, int]] = {}
-        notes = [note for number in range(len(self._files)) if (note := self._scan(number))]
+        self._files = warc_files(Path(path))
+        self._places: dict[str, tuple[int, int]] = dict(index.places) if index is not None else {}
+        notes = [index.torn] if index is not None and index.torn else []
+        if index is None:
+            notes = [note for number in range(len(self._files)) if (note := self._scan(number))]
         self.torn = "; ".join(notes)
         if not self._places:
             raise RecordingError(f"{path} holds no recorded responses" + (f" ({self.torn})" if notes else ""))
+
+    @property
+    def index(self) -> Index:
+        """What the scan found: with it, the same files need not be scanned again."""
+        return Index(self._places, self.torn)
 
     def __len__(self) -> int:
         """How many URLs are recorded."""
@@ -114,7 +131,7 @@ def _address(uri: str) -> str | None:
     return canonical(uri.strip("<>"))
 
 
-def _warc_files(path: Path) -> list[Path]:
+def warc_files(path: Path) -> list[Path]:
     """The WARC files of a recording, in the order of their names."""
     if path.is_file():
         return [path]

@@ -73,10 +73,11 @@ class Recorded:
 
     @cached_property
     def _graph(self) -> tuple[dict[str, str], dict[str, list[str]]]:
-        """Address → where its redirects end, and page → the recorded addresses that stand in its source.
+        """Address → where its redirects end, and page → the recorded addresses that stand in its source."""
+        return self._looked()
 
-        The look at the source is quick and not exact; what it finds is checked against the parsed page.
-        """
+    def _looked(self) -> tuple[dict[str, str], dict[str, list[str]]]:
+        """The look at the source is quick and not exact; what it finds is checked against the parsed page."""
         moved: dict[str, str] = {}
         targets: dict[str, list[str]] = {}
         for url in self._recording:

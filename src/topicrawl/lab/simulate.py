@@ -19,10 +19,12 @@ from topicrawl.errors import SeedError
 from topicrawl.fetch.replay import Recording
 from topicrawl.frontier.contract import Rules
 from topicrawl.frontier.memory import Memory
+from topicrawl.lab.judge import RecordedVsm
 from topicrawl.lab.material import Recorded
+from topicrawl.lab.web import ParsedWeb
 from topicrawl.parts import Found, Parts
 from topicrawl.placing import Fences
-from topicrawl.records import Link, Response, Visit
+from topicrawl.records import Link, Parse, Response, Visit
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.strategies.strategy import Setting
 from topicrawl.topic import Topic
@@ -57,26 +59,54 @@ class Forget:
         pass
 
 
-async def simulate(recording: Recording, task: Task) -> AsyncIterator[Visit]:
-    """The visits of one task, in order."""
+async def simulate(web: Recording | ParsedWeb, task: Task) -> AsyncIterator[Visit]:
+    """The visits of one task, in order; over a parsed web the same ones, sooner."""
+    crawl = prepared(web, task)
+    try:
+        await crawl.seed(seed_links(task.seeds))
+        async for visit in crawl.visits():
+            yield visit
+    finally:
+        if isinstance(web, ParsedWeb):
+            web.flush()
+
+
+def prepared(web: Recording | ParsedWeb, task: Task) -> Crawl:
+    """The crawl of a task, trained and put together, before its first fetch."""
     for url in task.seeds:
-        if not recording.known(url):
+        if not web.known(url):
             raise SeedError(f"the seed {url} is not in the recorded web")
-    vsm = Vsm(task.topic)
     strategy = strategies.make(task.strategy)
+    wants = Wants(task, styles=strategy.styles, context=strategy.context)
+    vsm, material, read = wants.of_parsed(web) if isinstance(web, ParsedWeb) else wants.of_plain(web)
     strategy.begin(Setting(task.topic, vsm, Random(task.random_seed)))
-    strategy.prepare(Recorded(recording, task.topic, task.sessions, styles=strategy.styles))
+    strategy.prepare(material)
     parts = Parts(
         frontier=Memory(Rules(delay=0.0, parallel=0), lambda: 0.0),
-        fetch=recording,
-        parse=partial(parse.read, styles=strategy.styles, context=strategy.context),
+        fetch=web,
+        parse=read,
         relevance=vsm,
         strategy=strategy,
         keep=Forget(),
         clock=lambda: 0.0,
-        fences=Fences(scope=None if task.open_world else recording.known, directives=False),
+        fences=Fences(scope=None if task.open_world else web.known, directives=False),
     )
-    crawl = Crawl(parts, Budget(fetches=task.fetches, concurrency=1, attempts=1))
-    await crawl.seed(seed_links(task.seeds))
-    async for visit in crawl.visits():
-        yield visit
+    return Crawl(parts, Budget(fetches=task.fetches, concurrency=1, attempts=1))
+
+
+@dataclass(frozen=True)
+class Wants:
+    """What a task and its strategy want of a web: a judge, material to learn from, a parser."""
+
+    task: Task
+    styles: bool
+    context: bool
+
+    def of_plain(self, web: Recording) -> tuple[Vsm, Recorded, Parse]:
+        material = Recorded(web, self.task.topic, self.task.sessions, styles=self.styles)
+        return Vsm(self.task.topic), material, partial(parse.read, styles=self.styles, context=self.context)
+
+    def of_parsed(self, web: ParsedWeb) -> tuple[Vsm, Recorded, Parse]:
+        material = web.material(self.task.topic, self.task.sessions, styles=self.styles)
+        read = partial(web.parse, styles=self.styles, context=self.context)
+        return RecordedVsm(self.task.topic, web), material, read
