@@ -14,6 +14,7 @@ import click
 
 from topicrawl.cli.lab_evaluate import evaluate, sample
 from topicrawl.cli.lab_presets import presets
+from topicrawl.cli.lab_tasks import tasks
 from topicrawl.cli.lab_web import cache_options, opened_web
 from topicrawl.cli.training import topic_of
 from topicrawl.errors import SpaceError, UsageError
@@ -32,6 +33,7 @@ def command() -> None:
 command.add_command(evaluate)
 command.add_command(sample)
 command.add_command(presets)
+command.add_command(tasks)
 
 
 @dataclass(frozen=True)
