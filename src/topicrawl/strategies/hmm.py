@@ -72,6 +72,7 @@ class HiddenMarkov(Strategy):
     sessions: int = 400  # at most that many are learned from, those first that reach a relevant page
     pages: int = 600  # at most that many pages are read
     terms: int = 40  # kept of each of them
+    judged: bool = False  # pages that are no examples may be relevant too, by the topic's words
     positive_only: bool = False
     model: str = ""  # a file that `topicrawl train hmm` made, instead of examples and sessions
 
@@ -87,7 +88,8 @@ class HiddenMarkov(Strategy):
             self.restore(self._loaded())
             return
         vsm = self.setting.vsm
-        walks = Gathering(material, vsm, Limits(self.sessions, self.pages, self.levels)).walks(self.name)
+        limits = Limits(self.sessions, self.pages, self.levels, self.judged)
+        walks = Gathering(material, vsm, limits).walks(self.name)
         kind = "bands" if self.positive_only else self.clustering
         fit = Fit(kind, self.clusters, self.levels, self.neighbours, self.smoothing, self.terms)
         walks = walks.positive() if self.positive_only else walks

@@ -1,8 +1,8 @@
 """What people walked through on their way to relevant pages: the training set of the HMM crawlers (Batsakis 2007, 3.4).
 
 Where there are sessions, they are the walks. Where there are only examples, the links of the material are walked back
-from each relevant page, as the context graphs of section 2.5 do. A page is relevant when it is an example of it, or
-where there are no examples, when the judge of the crawl finds it so.
+from each relevant page, as the context graphs of section 2.5 do. A page is relevant when it is an example of it, or,
+where there are no examples or they are not all, when the judge of the crawl finds it so.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class Limits:
     sessions: int
     pages: int  # different pages that are read
     levels: int
+    judged: bool = False  # whether pages without a label are judged although there are examples
 
 
 @dataclass
@@ -71,7 +72,9 @@ class Gathering:
         self._material = material
         self._vsm = vsm
         self._limits = limits
+        self._judges = limits.judged or not material.relevant
         self._ends: dict[str, str] = {}  # address → where its redirects end, "" when there is no page
+        self._unwanted = frozenset(material.irrelevant)
         self._found = Walks()
 
     def walks(self, strategy: str) -> Walks:
@@ -159,7 +162,7 @@ class Gathering:
             self._ends[url] = page.url if page is not None else ""
             if page is not None and page.url not in self._found.terms:
                 self._found.terms[page.url] = self._counted(page)
-                if not self._material.relevant and self._vsm.score(page) >= self._vsm.topic.threshold:
+                if self._judges and url not in self._unwanted and self._vsm.score(page) >= self._vsm.topic.threshold:
                     self._found.relevant.add(page.url)
         return self._ends[url]
 
