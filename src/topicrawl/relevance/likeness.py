@@ -7,6 +7,7 @@ knows them or not.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
@@ -36,35 +37,37 @@ class Terms:
         parts = [(token, weight) for word, weight in topic.words.items() for token in tokenise(word)]
         # The topic's own words are never stop words.
         self._own = frozenset(token for token, _ in parts if not self.lexicon.terms([token]))
-        self.stem = lru_cache(_KEPT)(self._stem)
+        self.stem: Callable[[str], str] = lru_cache(_KEPT)(self._stem)
         heavy: dict[str, float] = {}
         for token, weight in parts:
             heavy[token] = heavy.get(token, 0.0) + weight
         for phrase in ontology.phrases([token for token, _ in parts]):
             heavy[phrase] = min(heavy[word] for word in phrase.split(" "))
-        most = max(heavy.values())
+        most = max(heavy.values(), default=1.0)
         self.topic = {term: weight / most for term, weight in self._merged(heavy.items()).items()}
 
     def counts(self, words: Sequence[str]) -> dict[str, float]:
         """Term → how often it occurs, under the first of its forms."""
-        terms = self.lexicon.aligned(words)
-        single = [word for word, term in zip(words, terms, strict=True) if term or word in self._own]
-        return self._merged((term, 1.0) for term in (*single, *self.ontology.phrases(words)))
+        return self._merged(Counter([*words, *self.ontology.phrases(words)]).items())
 
     def idf(self, term: str) -> float:
         """How rare a term is: as its rarest word."""
         return max(map(self.lexicon.idf, self.stem(term).split(" ")))
 
     def _merged(self, items: Iterable[tuple[str, float]]) -> dict[str, float]:
-        first: dict[str, str] = {}
+        first: dict[str, str] = {"": ""}
         found: dict[str, float] = {}
         for term, weight in items:
             form = first.setdefault(self.stem(term), term)
             found[form] = found.get(form, 0.0) + weight
+        found.pop("", None)
         return found
 
     def _stem(self, term: str) -> str:
-        return " ".join(map(self.lexicon.stem, term.split(" ")))
+        """What the inflections of a term have in common; nothing for a stop word."""
+        if " " in term:
+            return " ".join(map(self.lexicon.stem, term.split(" ")))
+        return self.lexicon.stem(term) if term in self._own else self.lexicon.aligned((term,))[0]
 
 
 class Likeness:
@@ -84,23 +87,28 @@ class Likeness:
         self._least = least  # similarities below count as none
         self._stems = list(map(terms.stem, terms.topic))
         self._above = list(map(self._climb, terms.topic))
-        self.topic = [weight * self.rarity(term) for term, weight in terms.topic.items()]
-        self.of: Callable[[str], tuple[float, ...]] = lru_cache(_KEPT)(self._of)
+        self.topic = [weight * self._rarity(term) for term, weight in terms.topic.items()]
+        self._kept: Callable[[str], Row] = lru_cache(_KEPT)(self._row)
 
-    def rarity(self, term: str) -> float:
-        return self.terms.idf(term) if self._rare else 1.0
+    def of(self, term: str) -> tuple[float, ...]:
+        """The similarities of a term to the topic's terms."""
+        return tuple(self._kept(term)[1])
 
     def rows(self, counts: Mapping[str, float]) -> list[Row]:
         """The terms of a text by their frequencies relative to the most frequent one, as rows."""
         most = max(counts.values(), default=1.0)
-        return [(count / most * self.rarity(term), self.of(term)) for term, count in counts.items()]
+        kept = map(self._kept, counts)
+        return [(count / most * rarity, alike) for count, (rarity, alike) in zip(counts.values(), kept, strict=True)]
 
-    def _of(self, term: str) -> tuple[float, ...]:
+    def _row(self, term: str) -> Row:
         stem, above = self.terms.stem(term), self._climb(term)
         between, ontology = self._measure.between, self.terms.ontology
         pairs = zip(self._stems, self._above, strict=True)
         alike = [1.0 if own == stem else between(ontology, above, there) for own, there in pairs]
-        return tuple([value if value >= self._least else 0.0 for value in alike])
+        return self._rarity(term), tuple([value if value >= self._least else 0.0 for value in alike])
+
+    def _rarity(self, term: str) -> float:
+        return self.terms.idf(term) if self._rare else 1.0
 
     def _climb(self, term: str) -> dict[int, int]:
         ontology = self.terms.ontology

@@ -160,20 +160,26 @@ class Ontology:
         openers, fold, count = self._openers, self.fold, len(words)
         at = 0
         while at < count - 1:
-            most = openers.get(fold(words[at]), 1)
-            spans = (" ".join(words[at : at + size]) for size in range(min(most, count - at), 1, -1))
-            term = next(filter(self.lookup, spans), "")
-            if term:
-                found.append(term)
+            most = openers.get(f"{fold(words[at])} {words[at + 1][:1]}")
+            term = ""
+            if most:
+                spans = (" ".join(words[at : at + size]) for size in range(min(most, count - at), 1, -1))
+                if term := next(filter(self.lookup, spans), ""):
+                    found.append(term)
             at += term.count(" ") + 1
         return found
 
     @cached_property
     def _openers(self) -> dict[str, int]:
-        """First word of a term of several words → the most words that one has."""
+        """How terms of several words begin, with the most words that one has.
+
+        A word and a letter: few words of a text pass this, and no inflection changes a word's first letter.
+        """
         openers: dict[str, int] = {}
+        fold = self.fold
         for term in self.terms:
-            if " " in term:
-                first = self.fold(term[: term.index(" ")])
-                openers[first] = max(openers.get(first, 1), min(LONGEST, term.count(" ") + 1))
+            first, _, rest = term.partition(" ")
+            if rest:
+                key = f"{fold(first)} {rest[:1]}"
+                openers[key] = max(openers.get(key, 2), min(LONGEST, term.count(" ") + 1))
         return openers

@@ -23,6 +23,7 @@ _ENDINGS = {
     ),
     "verb": (("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", "")),
 }  # fmt: skip
+_ANY_ENDING = tuple(sorted({ending for pairs in _ENDINGS.values() for ending, _ in pairs}))
 
 
 class Rows:
@@ -62,6 +63,8 @@ class Words:
         >>> words("geese") == words("goose")[:3], words("qqqq")
         (True, ())
         """
+        if not word.endswith(_ANY_ENDING) and not any(word in forms for forms in self._irregular.values()):
+            return tuple(self._listed(word))  # nouns stand before verbs there, too
         nouns = [synset for form in self._forms(word, "noun") for synset in form if synset < self._nouns]
         verbs = [synset for form in self._forms(word, "verb") for synset in form if synset >= self._nouns]
         return tuple(dict.fromkeys(nouns + verbs))
