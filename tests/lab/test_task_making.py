@@ -75,9 +75,15 @@ def test_what_cannot_be_made_is_named(topics: dict[str, tuple[tuple[str, ...], s
     labels["http://nowhere.org/"] = ("Ghosts",)
     labels["http://lone.org/"] = ("Lone",)
     graph["http://lone.org/"] = []
-    made = make_tasks("zoo", {**topics, **BIRDS}, labels, graph, Wanted())
+    made = make_tasks("zoo", {**topics, **BIRDS}, labels, graph, Wanted(fewest=1))
     assert any(line.startswith(said) for line in made.skipped)
     assert {task.topic for task in made.tasks} == {"birds"}
+
+
+def test_a_topic_with_few_targets_is_left_out() -> None:
+    graph, labels = zoo()
+    made = make_tasks("zoo", BIRDS, labels, graph, Wanted(fewest=11))
+    assert (made.tasks, made.skipped) == ([], ["birds: only 10 pages on it are recorded"])
 
 
 @pytest.mark.parametrize(

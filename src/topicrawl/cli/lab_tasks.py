@@ -27,6 +27,9 @@ from topicrawl.errors import UsageError
     "--seeds-per-task", "seeds", default=3, show_default=True, type=click.IntRange(1), help="Seeds of a task."
 )
 @click.option("--sets", default=2, show_default=True, type=click.IntRange(1), help="Tasks for each topic and distance.")
+@click.option(
+    "--fewest", default=5, show_default=True, type=click.IntRange(1), help="Topics with fewer targets are left out."
+)
 @click.option("--within", multiple=True, metavar="LABEL", help="Targets have this label too; may be repeated.")
 @click.option("--out", type=click.Path(path_type=Path), help="File to write. [default: standard output]")
 @cache_options
@@ -56,6 +59,7 @@ class Asked:
     backs: tuple[int, ...]
     seeds: int
     sets: int
+    fewest: int
     within: tuple[str, ...]
     out: Path | None
     cache: Path | None
@@ -72,7 +76,7 @@ class Asked:
             graph = parsed.graph(_told if sys.stderr.isatty() else None)
         finally:
             parsed.close()
-        wanted = Wanted(tuple(dict.fromkeys(self.backs)), self.seeds, self.sets, self.within or ("",))
+        wanted = Wanted(tuple(dict.fromkeys(self.backs)), self.seeds, self.sets, self.within or ("",), self.fewest)
         found = make_tasks(self.web.resolve().name, topics, labels, graph, wanted)
         for line in found.skipped:
             click.echo(f"topicrawl: {line}", err=True)

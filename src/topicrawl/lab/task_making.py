@@ -28,6 +28,7 @@ class Wanted:
     seeds: int = 3  # a task
     sets: int = 2  # tasks for each topic and distance
     within: tuple[str, ...] = ("",)  # an extra label for targets, such as a site; one set of tasks for each
+    fewest: int = 5  # targets; with fewer, one page more or less decides everything
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +75,8 @@ def make_tasks(
             model = LabTask(web, topic, words, topic_labels, (), within=within)
             pool = targets(labels, model)
             on_topic = frozenset(url for url in pool if url in graph)
-            if not on_topic:
-                what = "none of its pages is recorded" if pool else f"no page has the label {' or '.join(topic_labels)}"
-                made.skipped.append(f"{topic}: {what}")
+            if len(on_topic) < max(1, wanted.fewest):
+                made.skipped.append(f"{topic}: {_too_few(model, len(pool), len(on_topic))}")
                 continue
             for back in wanted.backs:
                 _add(made, model, _candidates(graph, backward, on_topic, back), (labels, graph, wanted, back))
