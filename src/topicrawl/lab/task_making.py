@@ -83,6 +83,12 @@ def make_tasks(
     return made
 
 
+def _too_few(model: LabTask, labelled: int, recorded: int) -> str:
+    if not labelled:
+        return f"no page has the label {' or '.join(model.labels)}" + (f" and {model.within}" if model.within else "")
+    return f"only {recorded} pages on it are recorded" if recorded else "none of its pages is recorded"
+
+
 def _add(made: Made, model: LabTask, candidates: Sequence[str], settings: tuple[Labels, Graph, Wanted, int]) -> None:
     """Make the sets of seeds for one topic and one distance."""
     labels, graph, wanted, back = settings
