@@ -16,8 +16,8 @@ from topicrawl.text.ontology import Ontology
 from topicrawl.text.tokens import words as tokenise
 from topicrawl.topic import Topic
 
-#: Terms whose similarities to the topic are kept; some 10 MB when full.
-_KEPT = 20_000
+#: Terms whose similarities to the topic are kept; some 20 MB when full.
+_KEPT = 50_000
 
 
 class Terms:
@@ -88,6 +88,7 @@ class Likeness:
         self._stems = list(map(terms.stem, terms.topic))
         self._above = list(map(self._climb, terms.topic))
         self.topic = [weight * self._rarity(term) for term, weight in terms.topic.items()]
+        self._nothing = (0.0,) * len(self.topic)  # shared by the many names that nobody knows
         self._kept: Callable[[str], Row] = lru_cache(_KEPT)(self._row)
 
     def of(self, term: str) -> tuple[float, ...]:
@@ -104,6 +105,8 @@ class Likeness:
         stem, above = self.terms.stem(term), self._climb(term)
         between, ontology = self._measure.between, self.terms.ontology
         pairs = zip(self._stems, self._above, strict=True)
+        if not above and stem not in self._stems:
+            return self._rarity(term), self._nothing
         alike = [1.0 if own == stem else between(ontology, above, there) for own, there in pairs]
         return self._rarity(term), tuple([value if value >= self._least else 0.0 for value in alike])
 
