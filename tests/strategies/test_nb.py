@@ -210,6 +210,15 @@ def test_the_keyword_table_comes_from_the_relevant_examples() -> None:
     assert list(strategy.plain.words) == ["fever", "dengue", "mosquito"]
 
 
+def test_a_training_set_says_how_words_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "training.tsv"
+    path.write_text("counted\ttf\t1\n" + TRAINING, "utf-8")
+    at = visit(words="train train dengue")
+    assert part(only(begun(f"nb4:training={path}"), "x", at), "parents") == 0
+    path.write_text("counted\ttf\t2\n" + TRAINING, "utf-8")
+    assert part(only(begun(f"nb4:training={path}"), "x", at), "parents") > 0
+
+
 def test_related_words_count_in_addresses_and_anchors(tmp_path: Path) -> None:
     path = tmp_path / "cars.tsv"
     path.write_text(TRAINING.replace("dengue", "car").replace("fever", "road").replace("mosquito", "wheel"), "utf-8")

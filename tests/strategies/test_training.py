@@ -26,6 +26,11 @@ def test_keywords_and_rows_are_read() -> None:
     assert [row.relevant for row in found.rows] == [True, False]
 
 
+def test_how_words_were_counted_is_read() -> None:
+    assert read_training(text("counted\ttf_idf\t20", HEAD, GOOD, BAD), "t.tsv", NAMES).counted == ("tf_idf", 20)
+    assert read_training(text(HEAD, GOOD, BAD), "t.tsv", NAMES).counted is None
+
+
 def test_columns_may_stand_in_any_order_and_others_are_passed_over() -> None:
     head = "url\tlabel\tsurrounding\tanchor\turl_words\tmood"
     rows = ["http://a/\trelevant\t0.1\t0.2\t0.3\tgood", "http://b/\tirrelevant\t0\t0\t0\tbad"]
@@ -46,6 +51,9 @@ def test_columns_may_stand_in_any_order_and_others_are_passed_over() -> None:
         ([HEAD.replace("parents", "anchor"), GOOD, BAD], "t.tsv:1: the column 'anchor' is named more than once"),
         (["keyword\tstock", HEAD, GOOD, BAD], "t.tsv:1: expected keyword, a tab"),
         (["keyword\tstock\theavy", HEAD, GOOD, BAD], "t.tsv:1: the weight of 'stock' must be a number, not 'heavy'"),
+        (["counted\tidf\t14", HEAD, GOOD, BAD], "t.tsv:1: expected counted, a tab, tf or tf_idf"),
+        (["counted\ttf\tmany", HEAD, GOOD, BAD], "t.tsv:1: expected counted, a tab, tf or tf_idf"),
+        (["counted\ttf\t0", HEAD, GOOD, BAD], "t.tsv:1: expected counted, a tab, tf or tf_idf"),
         ([HEAD, GOOD], "t.tsv: there is no irrelevant row"),
         ([HEAD, BAD], "t.tsv: there is no relevant row"),
         ([], "t.tsv: there is no relevant row"),
@@ -67,6 +75,9 @@ PLAIN = st.text(st.characters(codec="utf-8", categories=("L", "N")), min_size=1,
 def test_what_is_written_reads_back(rows: list[tuple[str, int, bool]], keywords: dict[str, float]) -> None:
     both = [("one", 1, True), ("other", 2, False), *rows]
     made = TrainingSet(
-        ("anchor",), keywords, [Row(f"http://{name}/", (value / 1000,), label, "x") for name, value, label in both]
+        ("anchor",),
+        keywords,
+        [Row(f"http://{name}/", (value / 1000,), label, "x") for name, value, label in both],
+        ("tf", 14),
     )
     assert read_training(made.text("from\nsomewhere"), "t.tsv", ("anchor",)) == made

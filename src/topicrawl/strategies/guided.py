@@ -64,6 +64,7 @@ class Guided(Strategy):
     def begin(self, setting: Setting) -> None:
         super().begin(setting)
         self.recipe = Recipe(self.guide, self.thresholds(), self.smoothing, self.tune)
+        self.counted = (self.weighting, self.k)
 
     def _tables(self, words: dict[str, float]) -> None:
         """One table that sees related words, and one that does not."""
@@ -76,6 +77,7 @@ class Guided(Strategy):
     def prepare(self, material: Material) -> None:
         if self.training:
             found = read_training(file_text(self.training, self.name), self.training, self.attributes)
+            self.counted = found.counted or self.counted
             self._tables(dict(found.keywords or self.setting.topic.words))
         else:
             found = self.training_set(material)
@@ -103,7 +105,7 @@ class Guided(Strategy):
                     f"take examples that other pages link to"
                 )
             rows += found
-        return TrainingSet(self.attributes, words, rows)
+        return TrainingSet(self.attributes, words, rows, self.counted)
 
     def _keywords(self, material: Material) -> dict[str, float]:
         """The topic's keyword table from the relevant examples.
@@ -142,8 +144,10 @@ class Guided(Strategy):
         )
 
     def state(self) -> Carry:
-        return {"keywords": dict(self.plain.words), "guide": self.judge.state()}
+        return {"keywords": dict(self.plain.words), "counted": list(self.counted), "guide": self.judge.state()}
 
     def restore(self, state: Any) -> None:
+        weighting, k = state["counted"]
+        self.counted = (weighting, k)
         self._tables(state["keywords"])
         self.judge = Guide.of(state["guide"])

@@ -88,8 +88,9 @@ class Nb4(Guided):
 
     def _tables(self, words: dict[str, float]) -> None:
         super()._tables(words)
-        rare = self.weighting == "tf_idf"
-        self._reader = Reader(self.table, self.plain, k=self.k, rare=rare, texts=len(self.attributes) > 2)
+        weighting, k = self.counted
+        texts = len(self.attributes) > 2
+        self._reader = Reader(self.table, self.plain, k=k, rare=weighting == "tf_idf", texts=texts)
         self._refused = frozenset(self.setting.topic.irrelevant)
 
     def _values(self, evidence: Evidence) -> tuple[float, ...]:

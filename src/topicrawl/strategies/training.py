@@ -1,13 +1,13 @@
 """A training set as a file that people can read, edit and use again: tab-separated, keywords first, then examples.
 
-    # what a line says stands in the line that begins with "url"
+    counted	tf	14
     keyword	stock	1.0
     keyword	market	0.78012
     url	url_words	anchor	parents	surrounding	label	origin
     http://www.nasdaq.com/	0.25	0.97	0.64	0.76	relevant	examples.tsv
 
-The values were counted against these keywords, so that the two belong together. Columns may stand in any order, and
-columns that a strategy has no use for are passed over.
+The values were counted against these keywords, in texts of which so many words mattered, so that all three belong
+together. Columns may stand in any order, and columns that a strategy has no use for are passed over.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from topicrawl.errors import StrategyError
+from topicrawl.text.keywords import WEIGHTINGS
 
 LABELS = {"relevant": True, "irrelevant": False}
 
@@ -37,11 +38,13 @@ class TrainingSet:
     attributes: tuple[str, ...]
     keywords: Mapping[str, float]
     rows: Sequence[Row]
+    counted: tuple[str, int] | None = None  # how words were weighed, and how many of a text's own keywords mattered
 
     def text(self, origin: str = "") -> str:
         """The set as the text of a file; `origin` says in one line how it was made."""
         lines = [f"# {' '.join(origin.split())}"] if origin else []
         lines.append("# Edit, add or delete lines as you like; values are from 0 to 1, labels relevant or irrelevant.")
+        lines += [f"counted\t{self.counted[0]}\t{self.counted[1]}"] if self.counted else []
         lines += [f"keyword\t{word}\t{weight:.6g}" for word, weight in self.keywords.items()]
         lines.append("\t".join(("url", *self.attributes, "label", "origin")))
         for row in self.rows:
@@ -55,6 +58,7 @@ def read_training(text: str, path: str, attributes: Sequence[str]) -> TrainingSe
     keywords: dict[str, float] = {}
     rows: list[Row] = []
     columns: list[str] = []
+    counted: tuple[str, int] | None = None
     for number, line in enumerate(text.splitlines(), 1):
         cells = line.rstrip("\r").split("\t")
         where = f"{path}:{number}"
@@ -64,6 +68,8 @@ def read_training(text: str, path: str, attributes: Sequence[str]) -> TrainingSe
             if len(cells) != 3 or not cells[1].strip():
                 raise StrategyError(f"{where}: expected keyword, a tab, a word, a tab and its weight")
             keywords[cells[1].strip()] = _number(cells[2], f"{where}: the weight of {cells[1]!r}", most=1e6)
+        elif cells[0] == "counted":
+            counted = _counted(cells, where)
         elif cells[0] == "url":
             columns = _columns(cells, where, attributes)
         elif not columns:
@@ -71,7 +77,14 @@ def read_training(text: str, path: str, attributes: Sequence[str]) -> TrainingSe
         else:
             rows.append(_row(cells, where, columns, attributes))
     _both(rows, path)
-    return TrainingSet(tuple(attributes), keywords, rows)
+    return TrainingSet(tuple(attributes), keywords, rows, counted)
+
+
+def _counted(cells: Sequence[str], where: str) -> tuple[str, int]:
+    if len(cells) != 3 or cells[1].strip() not in WEIGHTINGS or not cells[2].strip().isdecimal() or not int(cells[2]):
+        weightings = " or ".join(WEIGHTINGS)
+        raise StrategyError(f"{where}: expected counted, a tab, {weightings}, a tab and how many words matter")
+    return cells[1].strip(), int(cells[2])
 
 
 def _columns(cells: Sequence[str], where: str, attributes: Sequence[str]) -> list[str]:
