@@ -8,10 +8,12 @@ by the part it was written for. How pages are written follows what is known of p
 
 - The sentence that says what a paragraph is about is its first in 85 of 100 paragraphs and its last in 7
   (Baxendale 1958); elsewhere it stands in the middle. It is about the page's subject, and two times in three it has a
-  word of the title. It belongs into the summary. What surrounds it adds to it, or says nothing, and does not.
-- Headings and larger opening lines belong into it; so does nothing of menus, lists of links, boxes with news and offers
-  from elsewhere, small print and notes. One paragraph in eight rambles and has nothing for a summary.
-- The link that led to the page has words of the title, other words of the subject, or none that say anything.
+  word of the title, or all of it. It belongs into the summary. What surrounds it adds to it, or says nothing, and does
+  not.
+- Headings and larger opening lines belong into it; so does nothing of menus, lists of links, lists of references, boxes
+  with news and offers from elsewhere, small print and notes. One paragraph in eight rambles and has nothing for it.
+- The link that led to the page has words of the title, other words of the subject, or none that say anything. One
+  page in seven has a title that says nothing.
 
 A network can learn no more from this than where people put what matters. For a language and a kind of page of your
 own, `topicrawl train summary` does it with real pages and a real reader.
@@ -29,7 +31,7 @@ from topicrawl.lab.sample_hosts import SUBJECTS
 from topicrawl.lab.sample_pages import LAYOUTS, Layout
 from topicrawl.lab.sample_plan import LEXICONS
 from topicrawl.lab.sample_prose import Lexicon, heading, mixed, sentence, title
-from topicrawl.lab.sample_words import BACKGROUND
+from topicrawl.lab.sample_words import BACKGROUND, PEOPLE
 from topicrawl.lab.summary_labels import Row, rows_of, write_rows
 from topicrawl.lab.summary_training import Count, fitted, measured
 from topicrawl.parse import read
@@ -40,7 +42,9 @@ from topicrawl.text.tokens import words
 
 NETWORK = Path(__file__).parent.parent / "src" / "topicrawl" / "text" / "data" / "summary.en.json"
 PAGES, HELD_OUT = 400, 100
-NOTHING = Lexicon(BACKGROUND)
+VOCABULARIES = (*SUBJECTS, BACKGROUND)
+NOTHING = len(SUBJECTS)
+PROSE = (*LEXICONS, Lexicon(BACKGROUND))
 MENU = '<a href="/">Home</a> | <a href="/all">All stories</a> | <a href="/about">Who writes this and why</a>\n'
 EMPTY = ("click here", "read more", "next", "home", "")
 SMALL_PRINT = (
@@ -69,38 +73,56 @@ class Writer:
         self.subject = number % len(SUBJECTS)
         self.other = (self.subject + 1 + self.random.randrange(len(SUBJECTS) - 1)) % len(SUBJECTS)
         self.lexicon = LEXICONS[self.subject]
-        self.title = title(self.lexicon, mixed(number, 5))
+        # Of all numbers, the multiples of four give titles that say nothing.
+        telling = self.random.random() < 0.85
+        self.title = title(self.lexicon, mixed(number, 5) // 4 * 4 + 1) if telling else "Notes"
         self.named = {word for word in words(self.title) if word not in lexicon("en").stop}
         self.layout: Layout = LAYOUTS[self.random.randrange(len(LAYOUTS))]
         self.summary: set[str] = {self.title}
 
+    def said(self, subject: int) -> str:
+        """A sentence on a subject, of 4 to 40 words as people write them."""
+        draw = self.random.random()
+        if draw < 0.2:
+            vocabulary = VOCABULARIES[subject]
+            short = f"{self.random.choice(vocabulary.matters)} often {self.random.choice(vocabulary.deeds)}."
+            return short[0].upper() + short[1:]
+        first = sentence(PROSE[subject], self.random.random)
+        if draw < 0.65:
+            return first
+        second = sentence(PROSE[subject], self.random.random)
+        return f"{first[:-1]}, and {second[0].lower()}{second[1:]}"
+
     def about(self, chance: float) -> str:
-        """A sentence on the subject, with a word of the title as often as chance wants it."""
-        drawn = sentence(self.lexicon, self.random.random)
+        """A sentence on the page's subject, with a word of the title as often as chance wants it."""
+        drawn = self.said(self.subject)
         wanted = self.random.random() < chance
         for _ in range(60):
             if wanted == (not self.named.isdisjoint(words(drawn))):
                 break
-            drawn = sentence(self.lexicon, self.random.random)
+            drawn = self.said(self.subject)
+        return drawn
+
+    def point(self) -> str:
+        """What a paragraph is about, now and then with the whole title in it."""
+        drawn = self.about(2 / 3)
+        if self.random.random() < 0.2:
+            return f"{drawn[:-1]}, and this is what {self.title[0].lower()}{self.title[1:]} is about."
         return drawn
 
     def paragraph(self) -> str:
-        size = self.random.choice((1, 2, 3, 3, 4, 4, 5, 6))
-        said = [
-            self.about(0.15) if self.random.random() < 0.4 else sentence(NOTHING, self.random.random)
-            for _ in range(size)
-        ]
+        size = self.random.choice((1, 1, 2, 3, 3, 4, 5, 6))
+        said = [self.about(0.15) if self.random.random() < 0.4 else self.said(NOTHING) for _ in range(size)]
         if self.random.random() < 7 / 8:
             draw = self.random.random()
             at = 0 if draw < 0.85 else size - 1 if draw < 0.92 else self.random.randrange(size)
-            said[at] = self.about(2 / 3)
+            said[at] = self.point()
             self.summary.add(said[at])
         return self.layout.paragraph % " ".join(said)
 
     def box(self) -> str:
         """News and offers from elsewhere."""
-        lexicon_of = LEXICONS[self.other]
-        said = [sentence(lexicon_of, self.random.random) for _ in range(self.random.randrange(1, 4))]
+        said = [self.said(self.other) for _ in range(self.random.randrange(1, 4))]
         said.insert(self.random.randrange(2), self.random.choice(OFFERS))
         return f"<div>{' '.join(said)}</div>\n"
 
@@ -125,6 +147,19 @@ class Writer:
                 parts.append(self.box())
         return "".join(parts)
 
+    def references(self) -> str:
+        """What others have written on the subject, in long lines."""
+        if self.random.random() < 0.8:
+            return ""
+        lines = []
+        for _ in range(self.random.randrange(3, 9)):
+            written = title(self.lexicon, mixed(self.random.getrandbits(32), 9))
+            of = heading(self.lexicon, self.random.random)
+            year, first = self.random.randrange(1950, 2020), self.random.randrange(400)
+            who = self.random.choice(PEOPLE)
+            lines.append(f"{who}, {written}, in {of}, volume {year % 37}, {year}, pages {first} to {first + 12}")
+        return self.layout.items % "".join(self.layout.item % line for line in lines)
+
     def listed(self, subject: int, most: int) -> str:
         """Links to other pages; their titles are no sentences of this one."""
         titles = [title(LEXICONS[subject], mixed(self.random.getrandbits(32), 9)) for _ in range(most)]
@@ -143,9 +178,9 @@ class Writer:
             "site": "made up",
             "dress": size,
             "menu": MENU,
-            "text": self.text(),
-            "listed": self.listed(self.subject, self.random.randrange(6)),
-            "aside": self.listed(self.other, self.random.randrange(8)),
+            "text": self.text() + self.references(),
+            "listed": self.listed(self.subject, self.random.randrange(4)),
+            "aside": self.listed(self.other, self.random.randrange(5)),
             "footer": self.small(),
         }
 
@@ -153,7 +188,7 @@ class Writer:
         draw = self.random.random()
         if draw < 0.6:
             return self.title
-        if draw < 0.85:
+        if draw < 0.8:
             return heading(self.lexicon, self.random.random)
         return self.random.choice(EMPTY)
 
