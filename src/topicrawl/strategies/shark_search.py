@@ -25,7 +25,7 @@ class SharkSearch(Strategy):
         context       = 1 if anchor > 0, otherwise sim(q, anchor text and the words around it)
 
     q: the topic; δ = `decay`, β = `anchor`, γ = `inherit`. The depth is that of Fish-Search: a way ends after `depth`
-    pages in a row without any similarity. The paper calls the constants predefined and gives no values; these are ours.
+    pages in a row without any similarity. The values of the constants are ours.
 
     A page of similarity .4, an anchor that is the topic: inherited .5·.4 = .2, neighbourhood .8·1 + .2·1 = 1,
     potential .5·.2 + .5·1 = .6. An anchor that says nothing amid words that say nothing has .1, all of it inherited.
