@@ -12,6 +12,8 @@ import click
 
 from topicrawl import cli, records, strategies
 from topicrawl.cli.strategies_command import described
+from topicrawl.lab import bootstrap, missed, oracle, rank_correlation
+from topicrawl.lab import measures as lab_measures
 from topicrawl.settings import known_settings
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
@@ -80,6 +82,28 @@ def members(source: str, name: str) -> str:
     return text
 
 
+def measures() -> str:
+    """The docstring of every public measure: a sentence, a formula, an example."""
+    text = "# Measures\n\n" + paragraphs(inspect.getdoc(lab_measures) or "").partition("\n\n")[2]
+    text += "\n\nWhy these, and where they mislead: [Measuring a crawler](../explanation/evaluation.md).\n"
+    for module in (lab_measures, rank_correlation, oracle, bootstrap, missed):
+        text += f"\n## `{module.__name__}`\n"
+        for name, found in vars(module).items():
+            if name.startswith("_") or getattr(found, "__module__", "") != module.__name__:
+                continue
+            told = inspect.getdoc(found) or ""
+            if ">>> " in told:
+                shown = str(inspect.signature(found)).replace("'", "")
+                text += f"\n### {name}\n\n```\n{name}{shown}\n```\n\n{paragraphs(told)}\n"
+    return text
+
+
+def paragraphs(told: str) -> str:
+    """A docstring as Markdown: formulas are indented already, examples become listings."""
+    parts = [part for part in told.split("\n\n") if part.strip()]
+    return "\n\n".join(f"```\n{part}\n```" if part.startswith(">>> ") else part for part in parts)
+
+
 def main() -> None:
     stale = []
     for name, make in {
@@ -87,6 +111,7 @@ def main() -> None:
         "settings": settings,
         "strategies": crawlers,
         "failures": reasons,
+        "measures": measures,
     }.items():
         path, text = REFERENCE / f"{name}.md", MADE + make()
         if not path.exists() or path.read_text("utf-8") != text:

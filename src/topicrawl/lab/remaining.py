@@ -35,8 +35,8 @@ from topicrawl.lab.bootstrap import quantile
 from topicrawl.records import Carry
 
 _BINS = 32  # counts are kept for so many stretches of the crawl at most
-_FEWEST_FOUND = 15  # discoveries; fewer say nothing about a curve
-_FEWEST_FETCHES = 100
+_FEWEST_FOUND = 20  # discoveries; fewer say nothing about a curve
+_FEWEST_FETCHES = 300
 _DRAWINGS = 600
 _PRIOR = 0.5
 _FARTHEST = 4  # times the fetches made; looking farther ahead is guessing
