@@ -15,6 +15,7 @@ from topicrawl.topic.filter import HEAVIEST, SIZES, Filter, Thresholds
 
 # What a comment in TOML must not hold: control characters, and the halves of characters.
 _NO_COMMENT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ class Topic:
 
     def _section(self, name: str, values: Mapping[str, float]) -> Iterator[str]:
         yield from ("", *self._note(name), f"[{name}]")
-        yield from (f"{_quoted(key)} = {float(value)!r}" for key, value in values.items())
+        yield from (f"{_key(key)} = {float(value)!r}" for key, value in values.items())
 
     def _note(self, name: str) -> Iterator[str]:
         if note := _comment(self.notes.get(name, "")):
@@ -125,6 +126,14 @@ def usual_threshold(words: int) -> float:
 def _comment(text: str) -> str:
     """A text in one line that a comment may hold."""
     return " ".join(_NO_COMMENT.sub(" ", text).split())
+
+
+def _key(text: str) -> str:
+    """
+    >>> _key("fever"), _key("dengue fever")
+    ('fever', '"dengue fever"')
+    """
+    return text if _BARE.fullmatch(text) else _quoted(text)
 
 
 def _quoted(text: str) -> str:
