@@ -14,6 +14,7 @@ from topicrawl.errors import TopicrawlError
 #: Command → what it is for. The module of the same name holds the function `command`.
 COMMANDS = {
     "crawl": "Crawl the web for a topic into a directory, or go on with one.",
+    "topic": "Describe a topic in a file that can be read and edited.",
     "status": "What a crawl has done so far.",
     "why": "Why a page was fetched, or why it was not.",
     "strategies": "The crawlers that there are, with their parameters.",

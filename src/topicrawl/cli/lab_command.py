@@ -12,6 +12,7 @@ from typing import IO, Any
 
 import click
 
+from topicrawl.cli.lab_compare import compare
 from topicrawl.cli.lab_evaluate import evaluate, sample
 from topicrawl.cli.lab_presets import presets
 from topicrawl.cli.lab_tasks import tasks
@@ -30,6 +31,7 @@ def command() -> None:
     """Run crawlers over a recorded web."""
 
 
+command.add_command(compare)
 command.add_command(evaluate)
 command.add_command(sample)
 command.add_command(presets)
