@@ -1,7 +1,7 @@
 """A linear support vector machine for few columns and few thousand rows, in plain Python.
 
-The soft margin problem is solved in its dual, one row at a time in a fixed order (Hsieh et al. 2008, algorithm 1), so
-that the same rows give the same machine. Safran et al. 2012 name it as a guide to try.
+The soft margin problem is solved in its dual, one row at a time (Hsieh et al. 2008, algorithm 1), in orders that
+are drawn alike each time, so that the same rows give the same machine. Safran et al. 2012 name it as a guide to try.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, sqrt
+from random import Random
 from typing import Any
 
-_ROUNDS = 200
-_STILL = 1e-4  # when no row moves the machine further than this, it is done
+_ROUNDS = 60
+_STILL = 1e-3  # when no row moves the machine further than this, it is done
 
 
 @dataclass(frozen=True)
@@ -76,9 +77,14 @@ def _weights(points: Sequence[Sequence[float]], signs: Sequence[float], costs: S
     weights = [0.0] * len(points[0])
     multipliers = [0.0] * len(points)
     lengths = [sum(x * x for x in point) for point in points]
+    # Another order each round comes to rest sooner; it is always the same ones.
+    random = Random(0)
+    order = list(range(len(points)))
     for _ in range(_ROUNDS):
         moved = 0.0
-        for index, (point, sign) in enumerate(zip(points, signs, strict=True)):
+        random.shuffle(order)
+        for index in order:
+            point, sign = points[index], signs[index]
             slope = sign * sum(w * x for w, x in zip(weights, point, strict=True)) - 1.0
             new = min(max(multipliers[index] - slope / lengths[index], 0.0), costs[index])
             change = (new - multipliers[index]) * sign
