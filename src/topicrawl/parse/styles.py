@@ -27,6 +27,8 @@ MOST_TEXT = 500_000
 MOST_SHEETS = 50
 
 _INLINE = frozenset(INLINE.split(",")) | {"noscript"}
+#: Inline elements that, without attributes and rules, change neither size nor colour.
+_PLAIN = frozenset({"b", "i", "span", "em", "strong", "tt", "u", "code", "s", "cite", "q", "abbr", "img", "var", "a"})
 _SILENT = frozenset({"script", "style", "template", "noframes", "iframe"})
 
 #: A piece of text with its look.
@@ -59,6 +61,7 @@ class _Walk:
 
     def __init__(self, sheet: Sheet) -> None:
         self.look = Wardrobe(sheet).look
+        self.is_bare = not sheet.count  # no rules
         self.places: dict[Node | None, tuple[Look, int]] = {}
         self.blocks = 0  # how many have begun
 
@@ -70,6 +73,9 @@ class _Walk:
         if tag not in _INLINE:
             self.blocks += 1
             block = self.blocks
+        elif self.is_bare and tag in _PLAIN and not element.attrs:
+            self.places[element] = around
+            return
         self.places[element] = (self.look(element, look), block)
 
 

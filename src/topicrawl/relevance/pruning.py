@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
-from topicrawl.records import Sentence
+from topicrawl.records import Sentence, Style
 from topicrawl.text.lexicon import Lexicon
 from topicrawl.text.tokens import words as tokenise
 
@@ -54,17 +55,29 @@ def kept(
     >>> [(left.sentence.paragraph, left.words, left.terms) for left in kept(page, lexicon("en"))]
     [(0, 6, ['owl', 'hunt', 'mice', 'forest'])]
     """
+    told = [
+        (sentence, words)
+        for sentence in sentences
+        if _is_seen(sentence.style, rules.smallest) and len(words := tokenise(sentence.text)) >= rules.words
+    ]
     found = []
-    for sentence in sentences:
-        style = sentence.style
-        if style.hidden or style.colour == style.background or style.font_size <= rules.smallest:
-            continue
-        words = tokenise(sentence.text)
-        if len(words) >= rules.words:
-            terms = lexicon.terms(words, own)
-            if not _is_repeated(terms, rules.repeats):
-                found.append(Kept(sentence, len(words), terms))
+    for (sentence, words), terms in zip(told, _terms([words for _, words in told], lexicon, own), strict=True):
+        if not _is_repeated(terms, rules.repeats):
+            found.append(Kept(sentence, len(words), terms))
     return found
+
+
+def _is_seen(style: Style, smallest: float) -> bool:
+    return not style.hidden and style.font_size > smallest and style.colour != style.background
+
+
+def _terms(told: list[list[str]], lexicon: Lexicon, own: frozenset[str]) -> list[list[str]]:
+    """The terms of each sentence. Asking for those of all at once takes half the time."""
+    if own:
+        return [lexicon.terms(words, own) for words in told]
+    aligned = lexicon.aligned([word for words in told for word in words])
+    ends = list(accumulate(map(len, told), initial=0))
+    return [list(filter(None, aligned[start:end])) for start, end in pairwise(ends)]
 
 
 def _is_repeated(terms: list[str], most: int) -> bool:
