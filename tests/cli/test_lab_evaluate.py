@@ -159,7 +159,7 @@ def test_a_preset_is_written_as_a_topic_that_reads_back(run: Run, tmp_path: Path
     assert run("lab", "presets", "Java-Programming", "--out", tmp_path / "topic.toml").code == 0
     assert dict(topics.load(tmp_path / "topic.toml").words) == {"java": 1.0, "programming": 1.0}
     assert "Batsakis 2007" in (tmp_path / "topic.toml").read_text("utf-8")
-    assert '"aid" = 1.0' in run("lab", "presets", "first aid").out
+    assert "[words]\nfirst" in run("lab", "presets", "first aid").out.replace('"', "")
 
 
 def test_an_unknown_preset_names_the_nearest(run: Run) -> None:
