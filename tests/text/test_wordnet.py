@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from array import array
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,11 @@ def test_rows_give_back_what_was_put_in(rows: list[list[int]]) -> None:
     made = Rows(bytes(map(len, rows)), array("I", [number for row in rows for number in row]))
     assert [list(row) for row in made] == rows
     assert len(made) == len(rows)
+
+
+def test_its_file_stays_small() -> None:
+    file = resources.files("topicrawl.text").joinpath("data", "wordnet.en.z")
+    assert len(file.read_bytes()) < 1_500_000
 
 
 def test_the_notice_keeps_the_licence() -> None:
