@@ -99,6 +99,16 @@ def test_walking_back_goes_over_links_and_stops_at_the_number_of_levels() -> Non
     assert len(set(walks)) > 1
 
 
+def test_pages_without_a_label_are_judged_only_when_asked_for_and_never_against_a_label() -> None:
+    made = Made()
+    made.relevant, made.irrelevant = (url_of("dengue", 3),), (url_of("dengue", 5),)
+    assert gathered(made).relevant == {url_of("dengue", 3)}
+    judged = gathered(made, judged=True)
+    assert url_of("dengue", 6) in judged.relevant
+    assert url_of("dengue", 5) not in judged.relevant
+    assert judged.examples == {url_of("dengue", 3)}
+
+
 def test_only_what_leads_to_a_relevant_page_is_positive() -> None:
     walks = Walks([("a", "b", "c"), ("a", "d"), ("b", "e", "b", "f")], {"b"})
     assert walks.positive().walks == [("a", "b"), ("b", "e", "b")]

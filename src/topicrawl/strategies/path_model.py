@@ -93,7 +93,9 @@ def fitted(walks: Walks, fit: Fit, lexicon: Lexicon, random: Random) -> dict[str
     own = _idf(walks) if fit.clustering == "xmeans" else None
     usual = {url: _weighed(terms, None, lexicon) for url, terms in walks.terms.items()}
     relevant = sorted(url for url in walks.terms if url in walks.relevant)
-    centroid = Centroid(mean_direction([usual[url] for url in relevant], _CENTROID), lexicon)
+    # Pages that were only judged relevant would pull the centroid towards the topic's words.
+    surest = [url for url in relevant if url in walks.examples] or relevant
+    centroid = Centroid(mean_direction([usual[url] for url in surest], _CENTROID), lexicon)
     heads = {
         url: _heaviest(usual[url] if own is None else _weighed(terms, own, lexicon), fit.terms)
         for url, terms in walks.terms.items()

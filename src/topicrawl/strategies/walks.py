@@ -41,6 +41,7 @@ class Walks:
     walks: list[tuple[str, ...]] = field(default_factory=list)
     relevant: set[str] = field(default_factory=set)
     terms: dict[str, Counter[str]] = field(default_factory=dict)  # page → how often each term occurs in it
+    examples: frozenset[str] = frozenset()  # of the relevant pages, those that are so by somebody's word
 
     def levels(self, walk: Sequence[str], levels: int) -> list[int]:
         """For each page of a walk, the clicks to the next relevant one; `levels` - 1 stands for that and more.
@@ -59,7 +60,8 @@ class Walks:
         """Only what leads to a relevant page: walks up to their last one, and no others."""
         cut = [walk[: max(at for at, url in enumerate(walk) if url in self.relevant) + 1] for walk in self._arriving()]
         used = {url for walk in cut for url in walk}
-        return Walks(cut, self.relevant, {url: terms for url, terms in self.terms.items() if url in used})
+        terms = {url: terms for url, terms in self.terms.items() if url in used}
+        return Walks(cut, self.relevant, terms, self.examples)
 
     def _arriving(self) -> Iterator[tuple[str, ...]]:
         return (walk for walk in self.walks if not self.relevant.isdisjoint(walk))
@@ -86,8 +88,9 @@ class Gathering:
                 f"`topicrawl train hmm` and name it: {strategy}:model=FILE (the lab takes --sessions, --examples)"
             )
         half = self._limits.pages // 2
-        self._found.relevant.update(filter(None, map(self._read, spread(material.relevant, half))))
-        if material.relevant and not self._found.relevant:
+        self._found.examples = frozenset(filter(None, map(self._read, spread(material.relevant, half))))
+        self._found.relevant |= self._found.examples
+        if material.relevant and not self._found.examples:
             raise StrategyError(
                 f"{strategy}: none of the {len(material.relevant)} relevant examples is in the web to learn from, "
                 f"the first is {material.relevant[0]}"
