@@ -124,18 +124,27 @@ def test_only_the_first_in_links_gain() -> None:
     known = InLinks(most=10)
     for number in range(15):
         known.add(f"http://hub.example/{number}", 0.0, ["http://a.example/", f"http://b.example/{number}"])
-    known.relevant("http://a.example/", 1.0)
+    known.visited("http://a.example/", 1.0, relevant=True)
     raised = known.revised()
     assert [raised.get(f"http://b.example/{number}", 0.0) for number in (0, 9, 10)] == [0.5, 0.5, 0.0]
     assert raised["http://a.example/"] == pytest.approx(10 * 0.5 / 15)
     assert known.revised() == {}
 
 
+def test_a_page_that_led_astray_before_gains_less() -> None:
+    known = InLinks()
+    known.add("http://hub.example/", 0.4, [f"http://a.example/{n}" for n in range(4)])
+    known.visited("http://a.example/0", 0.0, relevant=False)
+    assert known.revised() == {}
+    known.visited("http://a.example/1", 0.8, relevant=True)
+    assert known.revised()["http://a.example/2"] == pytest.approx(0.4)
+
+
 def test_what_is_known_of_in_links_is_bounded() -> None:
     known = InLinks()
     for number in range(500):
         known.add(f"http://hub.example/{number}", 0.1, [f"http://a.example/{n}" for n in range(1000)])
-        known.relevant("http://a.example/0", 0.9)
+        known.visited("http://a.example/0", 0.9, relevant=True)
     assert len(known.pages) == 100
     assert max(len(links) for _, _, links in known.pages.values()) == 60
     assert set(known.changed) <= set(known.pages)

@@ -10,14 +10,15 @@ to 70 % of the core pass; the core needs some pages for that, so for a few the p
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import floor
 from typing import NamedTuple
 
 from topicrawl.records import Page
 from topicrawl.relevance.sieve import Key, Said, Shares, Sieve, said
-from topicrawl.text.collocations import neighbours, shown, terms_in_clauses
+from topicrawl.text.collocations import collocations, neighbours, shown, terms_in_clauses
 from topicrawl.text.lexicon import Lexicon
 from topicrawl.text.tokens import words as tokenise
 from topicrawl.topic import Filter, Thresholds, Topic
@@ -40,14 +41,22 @@ class Tally(NamedTuple):
     times: Counter[Key]
 
 
-def tallies(spoken: Iterable[Said]) -> dict[str, Tally]:
-    """What pages say, class by class."""
+def counted(spoken: Said) -> dict[str, Counter[Key]]:
+    """How often a page says the elements of each class; numbers are none."""
+    found = {}
+    for name, size in SIZES.items():
+        counts = collocations(spoken.terms, size)
+        found[name] = Counter({key: times for key, times in counts.items() if not any(map(str.isnumeric, key))})
+    return found
+
+
+def tallied(counts: Iterable[Mapping[str, Counter[Key]]]) -> dict[str, Tally]:
+    """What pages say together, class by class."""
     found = {name: Tally(Counter(), Counter()) for name in SIZES}
-    for one in spoken:
-        for name, size in SIZES.items():
-            counts = Counter(key for key in neighbours(one.terms, size) if not any(map(str.isnumeric, key)))
-            found[name].pages.update(counts.keys())
-            found[name].times.update(counts)
+    for one in counts:
+        for name, tally in found.items():
+            tally.pages.update(one[name].keys())
+            tally.times.update(one[name])
     return found
 
 
@@ -60,21 +69,39 @@ class Core:
     relevant: Sequence[Page]
     irrelevant: Sequence[Page] = ()
 
-    def filter(self, least: int = LEAST, most: int = MOST) -> Filter:
+    @cached_property
+    def spoken(self) -> list[Said]:
+        return [said(page, self.lexicon, self.own) for page in self.relevant]
+
+    @cached_property
+    def counts(self) -> list[dict[str, Counter[Key]]]:
+        return [counted(spoken) for spoken in self.spoken]
+
+    @cached_property
+    def others(self) -> dict[str, Tally]:
+        return tallied(counted(said(page, self.lexicon, self.own)) for page in self.irrelevant)
+
+    def filter(self) -> Filter:
         """The elements that mark the core's pages, by how they are written, with their relative frequencies."""
-        core = tallies(said(page, self.lexicon, self.own) for page in self.relevant)
-        others = tallies(said(page, self.lexicon, self.own) for page in self.irrelevant)
+        chosen = self._chosen(self.counts)
         texts = [f"{page.title}\n{page.text}" for page in self.relevant]
         parts = {}
-        for name, size in SIZES.items():
-            keys = self._significant(core[name], others[name].pages, least, most)
-            written = shown(texts, self.lexicon, size, keys)
-            greatest = max((core[name].times[key] for key in keys), default=1)
-            parts[name] = {written[key]: core[name].times[key] / greatest for key in keys if key in written}
+        for name, elements in chosen.items():
+            written = shown(texts, self.lexicon, SIZES[name], elements)
+            parts[name] = {written[key]: weight for key, weight in elements.items() if key in written}
         return Filter(**parts)
 
-    def _significant(self, core: Tally, others: Mapping[Key, int], least: int, most: int) -> list[Key]:
-        count, against = len(self.relevant), max(1, len(self.irrelevant))
+    def _chosen(self, counts: Sequence[Mapping[str, Counter[Key]]]) -> dict[str, dict[Key, float]]:
+        """What marks some pages of the core: class → element → its frequency over the greatest."""
+        parts = {}
+        for name, tally in tallied(counts).items():
+            keys = self._significant(tally, len(counts), self.others[name].pages)
+            greatest = max((tally.times[key] for key in keys), default=1)
+            parts[name] = {key: tally.times[key] / greatest for key in keys}
+        return parts
+
+    def _significant(self, core: Tally, count: int, others: Mapping[Key, int]) -> list[Key]:
+        against = max(1, len(self.irrelevant))
         worth: dict[Key, float] = {}
         for key, pages in core.pages.items():
             ahead = pages / count - others.get(key, 0) / against
@@ -83,7 +110,7 @@ class Core:
                 worth[key] = ahead * sum(map(self.lexicon.idf, key)) / len(key)
         ranked = sorted(worth, key=lambda key: (-worth[key], -core.times[key]))
         frequent = sum(core.pages[key] >= count / 10 for key in ranked)
-        return sorted(ranked, key=lambda key: core.pages[key] < count / 10)[: min(most, max(frequent, least))]
+        return sorted(ranked, key=lambda key: core.pages[key] < count / 10)[: min(MOST, max(frequent, LEAST))]
 
     def thresholds(self, filter: Filter | None = None) -> Thresholds:
         """Thresholds that 60 to 70 % of the core pass, by one metric or another; a passage needs half of VSM's.
@@ -91,7 +118,11 @@ class Core:
         Pages say more of a filter that was chosen from them than others do. So without a given filter, each fifth of
         the core is measured by a filter chosen from the rest.
         """
-        rows = _measured(self, filter) if filter is not None else [row for part in self._parts() for row in part]
+        if filter is not None:
+            sieve = Sieve.of(filter, self.lexicon, self.own)
+            rows = [sieve.shares(spoken) for spoken in self.spoken]
+        else:
+            rows = [row for part in range(min(_PARTS, len(self.spoken))) for row in self._set_aside(part)]
         tuned = min((_at(rows, rank) for rank in range(len(rows))), key=lambda it: abs(passing(rows, it) - PASSING))
         if len(rows) < FEW:
             tuned = Shares(*map(min, tuned, PRINTED))
@@ -99,16 +130,13 @@ class Core:
         at = Shares(*(floor(value * 1e4) / 1e4 or printed for value, printed in zip(tuned, PRINTED, strict=True)))
         return Thresholds(at.vsm, at.terms, at.pairs, at.triples, at.vsm / 2)
 
-    def _parts(self) -> Iterator[list[Shares]]:
-        for part in range(min(_PARTS, len(self.relevant))):
-            aside = self.relevant[part::_PARTS]
-            rest = [page for number, page in enumerate(self.relevant) if number % _PARTS != part] or aside
-            yield _measured(replace(self, relevant=aside), replace(self, relevant=rest).filter())
-
-
-def _measured(core: Core, filter: Filter) -> list[Shares]:
-    sieve = Sieve.of(filter, core.lexicon, core.own)
-    return [sieve.shares(sieve.said(page)) for page in core.relevant]
+    def _set_aside(self, part: int) -> list[Shares]:
+        """One part of the core, measured by a filter chosen from the others."""
+        rest = [counts for number, counts in enumerate(self.counts) if number % _PARTS != part] or self.counts
+        chosen = self._chosen(rest)
+        terms = {term: weight for (term,), weight in chosen["terms"].items()}
+        sieve = Sieve(self.lexicon, self.own, terms, chosen["pairs"], chosen["triples"])
+        return [sieve.shares(spoken) for spoken in self.spoken[part::_PARTS]]
 
 
 def _at(rows: Sequence[Shares], rank: int) -> Shares:

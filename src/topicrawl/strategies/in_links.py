@@ -2,8 +2,9 @@
 
 The paper asks a search engine for the first ten pages that link to a relevant one, and looks at these. Pages that a
 crawl knows to link somewhere have been visited, so what is left to look at are their other links. A page that leads to
-relevant pages is therefore worth the mean of its own score and theirs, and so are its links that still wait. What is
-remembered is bounded: the last pages, and the first links of each.
+a relevant page is therefore worth the mean of its own score and the scores of all pages that it has led to, if that
+is more than before, and so are its links that still wait. What is remembered is bounded: the last pages, and the
+first links of each.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class InLinks:
 
     >>> known = InLinks()
     >>> known.add("http://hub/", 0.2, ["http://a/", "http://b/"])
-    >>> known.relevant("http://a/", 0.8)
+    >>> known.visited("http://a/", 0.8, relevant=True)
     >>> known.revised()
     {'http://a/': 0.5, 'http://b/': 0.5}
     """
@@ -44,13 +45,13 @@ class InLinks:
             del self.pages[oldest]
             self.changed.pop(oldest, None)
 
-    def relevant(self, url: str, score: float) -> None:
-        """A page turned out to be relevant: the pages that link to it gain."""
+    def visited(self, url: str, score: float, *, relevant: bool) -> None:
+        """A page was judged: those that link to it are worth more or less, and a relevant page raises their links."""
         parents = [parent for parent, (_, _, links) in self.pages.items() if url in links and parent != url]
         for parent in parents[: self.most]:
             total, number, links = self.pages[parent]
-            if score > total / number:
-                self.pages[parent] = (total + score, number + 1, links)
+            self.pages[parent] = (total + score, number + 1, links)
+            if relevant and score > total / number:
                 self.changed[parent] = None
 
     def revised(self) -> dict[str, float]:

@@ -96,8 +96,8 @@ class MultiMetric(Strategy):
             return
         verdict = self.metrics.seen(visit.page)
         self._last = (visit.page, verdict)
-        if verdict.metrics and verdict.group != "directory":
-            self.known.relevant(visit.link.url, verdict.score)
+        relevant = verdict.group not in ("", "directory")
+        self.known.visited(visit.link.url, verdict.score, relevant=relevant)
         self.known.add(visit.url, verdict.score, [link.url for link in visit.page.links])
 
     def place(self, links: Sequence[Link], visit: Visit) -> list[Place | None]:

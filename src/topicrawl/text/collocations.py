@@ -100,7 +100,8 @@ def shown(
     forms: dict[tuple[str, ...], Counter[str]] = {key: Counter() for key in keys}
     for text in texts:
         words = clause_words(text)
-        stems = [lexicon.stem(word) for word in words]
+        stem = {word: lexicon.stem(word) for word in set(words)}
+        stems = [stem[word] for word in words]
         for start in range(len(words) - size + 1):
             found = forms.get(tuple(stems[start : start + size]))
             if found is not None:
