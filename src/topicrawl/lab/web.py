@@ -153,8 +153,7 @@ class ParsedWeb:
     @cached_property
     def sessions(self) -> Sequence[Sequence[str]]:
         """The browsing sessions that lie beside the pages; none where there are none."""
-        folder = self.path if self.path.is_dir() else self.path.parent
-        file = next((folder / name for name in _SESSIONS if (folder / name).is_file()), None)
+        file = sessions_beside(self.path)
         if file is None:
             return ()
         told = fingerprint.of_files([file])
@@ -203,6 +202,12 @@ class _Material(Recorded):
         found = super()._looked()
         self._web._keep("sources", "", found)
         return found
+
+
+def sessions_beside(path: Path) -> Path | None:
+    """The file with people's browsing sessions beside the pages of a web."""
+    folder = path if path.is_dir() else path.parent
+    return next((folder / name for name in _SESSIONS if (folder / name).is_file()), None)
 
 
 def _name(path: Path) -> str:
