@@ -136,8 +136,10 @@ def test_a_page_that_led_astray_before_gains_less() -> None:
     known.add("http://hub.example/", 0.4, [f"http://a.example/{n}" for n in range(4)])
     known.visited("http://a.example/0", 0.0, relevant=False)
     assert known.revised() == {}
-    known.visited("http://a.example/1", 0.8, relevant=True)
-    assert known.revised()["http://a.example/2"] == pytest.approx(0.4)
+    known.visited("http://a.example/1", 0.7, relevant=True)
+    assert known.revised() == {}
+    known.visited("http://a.example/3", 1.0, relevant=True)
+    assert known.revised()["http://a.example/2"] == pytest.approx(0.525)
 
 
 def test_what_is_known_of_in_links_is_bounded() -> None:
@@ -146,7 +148,7 @@ def test_what_is_known_of_in_links_is_bounded() -> None:
         known.add(f"http://hub.example/{number}", 0.1, [f"http://a.example/{n}" for n in range(1000)])
         known.visited("http://a.example/0", 0.9, relevant=True)
     assert len(known.pages) == 100
-    assert max(len(links) for _, _, links in known.pages.values()) == 60
+    assert max(len(page.links) for page in known.pages.values()) == 60
     assert set(known.changed) <= set(known.pages)
 
 
