@@ -39,9 +39,10 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def compared(asked: Asked, out: Path, jobs: int = 2) -> Comparison:
     async def run() -> Comparison:
-        plan = planned(asked)
+        plan = Comparison(asked, entrants(asked.strategies))
         async for _ in plan.read(jobs):
             pass
+        plan.plan()
         results = Results(out / "results.jsonl")
         async for _ in plan.run(results, jobs):
             pass

@@ -94,7 +94,7 @@ class Options:
 
 async def _compared(options: Options) -> Comparison:
     """Plan, read and run, with progress; what was done before is not done again."""
-    from topicrawl.lab.compare import Asked, planned
+    from topicrawl.lab.compare import Asked, Comparison, entrants
     from topicrawl.lab.results import Results
 
     if options.out.is_file():
@@ -103,8 +103,9 @@ async def _compared(options: Options) -> Comparison:
         options.webs, options.named(), options.budget, options.examples, options.tasks, options.cache,
         cached=not options.no_cache,
     )  # fmt: skip
-    plan = planned(asked, lambda text: click.echo(text, err=True) if sys.stderr.isatty() else None)
+    plan = Comparison(asked, entrants(asked.strategies))
     await _told(plan.read(options.jobs), "webs read")
+    plan.plan(lambda text: click.echo(text, err=True) if sys.stderr.isatty() else None)
     results = Results(options.out / "results.jsonl")
     try:
         await _told(plan.run(results, options.jobs), "runs")

@@ -129,18 +129,51 @@ class Comparison:
 
     async def read(self, jobs: int) -> AsyncIterator[tuple[int, int, str]]:
         """Parse what the strategies will fetch, so that no run pays for it and all are timed alike."""
-        wanted = dict.fromkeys((entrant.kind.context, entrant.kind.styles) for entrant in self.entrants)
+        wanted = dict.fromkeys([(False, False), *((it.kind.context, it.kind.styles) for it in self.entrants)])
         cache = str(self.asked.cache) if self.asked.cache is not None else None
         readings = [Reading(str(path), *how, cache) for path in self.asked.webs for how in wanted]
-        if self.asked.cached:
-            done = 0
-            async for number, answer in answers(map(asdict, readings), jobs):
-                web = Path(readings[number].web).name
-                if "failure" in answer:
-                    raise UsageError(answer["failure"])
-                self.parsing[web] = max(self.parsing.get(web, 0.0), answer["seconds"])
-                done += 1
-                yield done, len(readings), web
+        left = [reading for reading in readings if self._seconds(reading) is None] if self.asked.cached else []
+        done = 0
+        async for number, answer in answers(map(asdict, left), jobs):
+            if "failure" in answer:
+                raise UsageError(answer["failure"])
+            self._timed(left[number], answer["seconds"])
+            done += 1
+            yield done, len(left), left[number].web
+
+    def _seconds(self, reading: Reading) -> float | None:
+        """How long parsing takes, if all was parsed in an earlier run."""
+        web = ParsedWeb(Path(reading.web), cache=self.asked.cache)
+        known = web.seconds(context=reading.context, styles=reading.styles)
+        web.close()
+        if known is not None:
+            self._timed(reading, known)
+        return known
+
+    def _timed(self, reading: Reading, seconds: float) -> None:
+        name = Path(reading.web).name
+        self.parsing[name] = max(self.parsing.get(name, 0.0), seconds)
+
+    def plan(self, tell: Callable[[str], None] = lambda text: None) -> None:
+        """Which tasks can be run. One that cannot is named, with the reason, and left out."""
+        asked = self.asked
+        tasks = read_tasks(asked.tasks) if asked.tasks is not None else None
+        for path in asked.webs:
+            tell(f"reading the links of {path}")
+            web = ParsedWeb(path, cache=asked.cache, cached=asked.cached)
+            table = Table(read_labels(path), read_aliases(path), web.graph())
+            self._prints[path] = web.fingerprint
+            web.close()
+            own = tasks if tasks is not None else read_tasks(path)
+            here = [task for task in own if len(asked.webs) == 1 or tasks is None or task.web == path.resolve().name]
+            for number, task in enumerate(here, 1):
+                try:
+                    self.matches.append(matched(number, path, task, table, asked))
+                except UsageError as error:
+                    self.skipped.append((f"{task.web} {number}: {task.topic}", str(error)))
+        if not self.matches:
+            reason = self.skipped[0][1] if self.skipped else "no task names one of the webs"
+            raise UsageError(f"there is nothing to compare on: {reason}")
 
 
 def entrants(specs: Iterable[str]) -> list[Entrant]:
@@ -153,27 +186,11 @@ def entrants(specs: Iterable[str]) -> list[Entrant]:
     return list(found.values())
 
 
-def planned(asked: Asked, tell: Callable[[str], None] = lambda text: None) -> Comparison:
-    """What is to be run on which task. A task that cannot be run is named, with the reason, and left out."""
-    plan = Comparison(asked, entrants(asked.strategies))
-    tasks = read_tasks(asked.tasks) if asked.tasks is not None else None
-    for path in asked.webs:
-        tell(f"reading the links of {path}")
-        web = ParsedWeb(path, cache=asked.cache, cached=asked.cached)
-        table = Table(read_labels(path), read_aliases(path), web.graph())
-        plan._prints[path] = web.fingerprint
-        web.close()
-        own = tasks if tasks is not None else read_tasks(path)
-        here = [task for task in own if len(asked.webs) == 1 or tasks is None or task.web == path.resolve().name]
-        for number, task in enumerate(here, 1):
-            try:
-                plan.matches.append(matched(number, path, task, table, asked))
-            except UsageError as error:
-                plan.skipped.append((f"{task.web} {number}: {task.topic}", str(error)))
-    if not plan.matches:
-        reason = plan.skipped[0][1] if plan.skipped else "no task names one of the webs"
-        raise UsageError(f"there is nothing to compare on: {reason}")
-    return plan
+def planned(asked: Asked) -> Comparison:
+    """What is to be run on which task."""
+    comparison = Comparison(asked, entrants(asked.strategies))
+    comparison.plan()
+    return comparison
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from topicrawl.sessions import read_sessions
 from topicrawl.topic import Topic
 
 _SESSIONS = ("paths.tsv", "paths.tsv.gz")
+_TIMED = 200  # pages that say how long parsing takes
 _ENTRIES = ("url", "final_url", "status", "at", "detail")
 
 Tell = Callable[[int, int], None]  # done, of all
@@ -111,20 +112,29 @@ class ParsedWeb:
         self._keep(kind, page.url, weights_values(found))
         return found
 
+    def seconds(self, *, context: bool = False, styles: bool = False) -> float | None:
+        """What `read_all` said, if it was done before."""
+        known = self._kept("seconds", f"{context:d}{styles:d}")
+        return float(known) if known is not None else None
+
     def read_all(self, *, context: bool = False, styles: bool = False, tell: Tell | None = None) -> float:
         """Parse what was not parsed yet; returns the seconds of CPU that parsing a page takes on average."""
-        mode = f"page{context:d}{styles:d}"
-        if (known := self._kept("seconds", mode)) is not None:
-            return float(known)
-        started, pages = process_time(), 0
+        if (known := self.seconds(context=context, styles=styles)) is not None:
+            return known
+        taken: list[float] = []
+        every = max(1, len(self.recording) // _TIMED)
         for done, url in enumerate(self.recording, 1):
-            response = self.recording.answer(url)
-            if not response.hops:
-                pages += isinstance(self.parse(response, Link(url), context=context, styles=styles), Page)
+            response = self.answer(url)
+            if not response.hops and response.failure is None:
+                self.parse(response, Link(url), context=context, styles=styles)
+                if done % every == 0:
+                    whole, begun = self.recording.answer(url), process_time()
+                    parse.read(whole, Link(url), context=context, styles=styles)
+                    taken.append(process_time() - begun)
             if tell is not None:
                 tell(done, len(self.recording))
-        seconds = (process_time() - started) / max(1, pages)
-        self._keep("seconds", mode, seconds)
+        seconds = sum(taken) / max(1, len(taken))
+        self._keep("seconds", f"{context:d}{styles:d}", seconds)
         self.flush()
         return seconds
 
