@@ -245,6 +245,14 @@ def test_visited_pages_change_what_is_predicted(training: str) -> None:
     assert posteriors[0] > 0.5 > posteriors[-1]
 
 
+def test_a_row_of_irrelevant_pages_alone_changes_nothing(training: str) -> None:
+    strategy = begun(f"nb4_updatable:training={training},every=1")
+    before = part(only(strategy, YES, visit(words=YES)), "posterior")
+    for step in range(20):
+        strategy.learn(visit(f"http://b/{step}", only(strategy, NO, visit(words=NO)), relevance=0.0))
+    assert part(only(strategy, YES, visit(words=YES)), "posterior") == before
+
+
 def test_a_fixed_training_set_stays_as_it_is(training: str) -> None:
     assert len(set(crawled(begun(f"nb4:training={training}"), range(30)))) == 1
 

@@ -146,7 +146,13 @@ class Nb4(Guided):
         self._since += 1
         if self._since >= self.every:
             self._since = 0
-            self.fit([row for rows in self._rows for row in rows])
+            self.fit(self._even())
+
+    def _even(self) -> list[Row]:
+        """The examples, and of the pages the last ones, as many of the one label as of the other."""
+        examples, irrelevant, relevant = self._rows
+        each = min(len(irrelevant), len(relevant))
+        return [*examples, *irrelevant[len(irrelevant) - each :], *relevant[len(relevant) - each :]]
 
     def state(self) -> Carry:
         state: Any = super().state()
@@ -183,11 +189,12 @@ class Nb2(Nb4):
 class Nb4Updatable(Nb4):
     """NB4 that takes every visited page into its training set, with the label that the page turned out to deserve.
 
-        training set = examples + the last `most` relevant and the last `most` irrelevant pages visited
+        training set = examples + the last n relevant and the last n irrelevant pages visited,   n ≤ `most`
 
-    Examples stay; a page replaces the oldest one of its label, so that neither label crowds out the other.
-    The guide is trained anew after every `every` pages; links that wait keep their place until a further page links
-    to them.
+    Examples stay; a page replaces the oldest one of its label. n is what there is of the rarer label: how often a
+    crawl meets irrelevant pages must not decide what the next link is taken for, or one that goes astray for a while
+    would find nothing relevant any more. The guide is trained anew after every `every` pages; links that wait keep
+    their place until a further page links to them.
     """
 
     name = "nb4_updatable"
