@@ -109,6 +109,15 @@ def test_a_page_like_the_wrong_ones_is_pushed_down() -> None:
 # The filter follows what it recommends
 
 
+def test_what_is_in_doubt_moves_nothing() -> None:
+    judge = metrics(tuning=Tuning(every=1))
+    doubtful = page(*list(PAIRS)[:1])
+    assert judge.judge(doubtful).group == "filter"
+    judge.seen(doubtful)
+    assert judge.turns == 0
+    assert judge.judge(page("nothing")).group == ""
+
+
 def test_weights_move_by_a_fifth_of_the_way() -> None:
     """Kluev, section 4, step 5: a damping factor of .2."""
     assert damped(1.0, 0.0) == 0.8
@@ -134,7 +143,7 @@ def test_the_variable_part_is_30_percent_of_middle_frequencies() -> None:
 def test_a_variable_part_is_replaced_and_never_grows() -> None:
     judge = metrics(tuning=Tuning(every=10))
     for number in range(50):
-        judge.seen(page(*list(TERMS)[:6], *(f"w{chr(97 + (number * k) % 26)}x" for k in range(3))))
+        judge.seen(page(*list(TERMS)[:8], *(f"w{chr(97 + (number * k) % 26)}x" for k in range(3))))
     assert judge.turns == 5
     assert len(judge.sieve.terms) <= 13
 

@@ -21,7 +21,7 @@ from topicrawl.strategies.strategy import Setting
 from topicrawl.text.tokens import words
 from topicrawl.topic import Filter, Thresholds, Topic
 
-from .material import Made
+from .material import ON, Made
 
 TOPIC = Topic.of("dengue fever")
 
@@ -98,9 +98,7 @@ def test_the_filter_of_the_topic_stands() -> None:
 def test_the_filter_is_tuned_after_so_many_recommended_pages() -> None:
     crawler = begun(material=Made(), every=3)
     for number in range(3):
-        crawler.learn(
-            visit("Dengue fever is spread by the mosquito. Doctors treat the fever.", f"http://b.example/{number}")
-        )
+        crawler.learn(visit(" ".join(ON), f"http://b.example/{number}"))
     assert crawler.metrics.turns == 1
 
 

@@ -87,7 +87,7 @@ def _frequent(found: Mapping[Key, int], name: str) -> list[Key]:
 class Tuning:
     """How a filter follows what is found."""
 
-    every: int = 100  # recommended pages
+    every: int = 100  # pages that were recommended beyond doubt
     share: float = 0.3  # elements of the variable part, for each of the permanent part
     factor: float = 0.2  # how far weights move
 

@@ -6,7 +6,7 @@
 | terms | it says enough of the filter's terms |
 | vsm | it is similar enough to the filter's terms as a whole |
 | passage | it is not, but one of its passages is (half of that similarity is enough) |
-| directory | none of these does, but a relevant page was found in the same directory |
+| directory | none of these does, but an undoubted page was found in the same directory |
 
 The group of a page is what a reader of samples goes by: undoubted; collocations or terms alone; vsm; passage;
 directory. The paper tells when a page is relevant and not what its score is. Here each metric is worth its value over
@@ -136,13 +136,15 @@ class MultiMetric:
         return self.judge(page).score
 
     def seen(self, page: Page) -> Verdict:
-        """Judge a page and follow it: its directory is noted, and a page that is recommended moves the filter."""
+        """Judge a page and follow it: an undoubted one vouches for its directory and moves the filter.
+
+        In the paper readers confirm what is recommended. Nobody does here, so what is in doubt moves nothing: passages
+        alone recommend many pages, and would pull the filter away from the topic.
+        """
         spoken = self.sieve.said(page)
         verdict = self._judged(page, spoken)
-        by_itself = bool(verdict.metrics) and "directory" not in verdict.metrics
-        self.directories.seen(page.url, relevant=by_itself)
-        # What a directory alone vouches for may be about anything: it would pull the filter away from the topic.
-        if by_itself:
+        self.directories.seen(page.url, relevant=verdict.undoubted)
+        if verdict.undoubted:
             self._follow(spoken)
         return verdict
 

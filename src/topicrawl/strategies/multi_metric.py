@@ -49,7 +49,7 @@ class MultiMetric(Strategy):
     family = "multi-metric"
     paper = "Kluev 2000, 4"
 
-    every: int = 100  # recommended pages between two tunings of the filter
+    every: int = 100  # undoubted pages between two tunings of the filter
     variable: float = 0.3  # elements of its variable part, for each of the permanent part
     damping: float = 0.2  # how far weights move towards new ones
     in_links: int = 10  # of a relevant page that gain, the first first; 0: none
@@ -96,8 +96,7 @@ class MultiMetric(Strategy):
             return
         verdict = self.metrics.seen(visit.page)
         self._last = (visit.page, verdict)
-        relevant = verdict.group not in ("", "directory")
-        self.known.visited(visit.link.url, verdict.score, relevant=relevant)
+        self.known.visited(visit.link.url, verdict.score, relevant=verdict.undoubted)
         self.known.add(visit.url, verdict.score, [link.url for link in visit.page.links])
 
     def place(self, links: Sequence[Link], visit: Visit) -> list[Place | None]:
