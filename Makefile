@@ -4,7 +4,7 @@ BIN := .venv/bin
 # System packages that only some tests need; those tests are skipped by name where they are missing.
 SYSTEM_PACKAGES :=
 
-.PHONY: install demo test test-system lint bench docs docs-check clean
+.PHONY: install demo test test-system lint bench bench-harvest floors docs docs-check clean
 
 install: .venv/installed
 
@@ -45,6 +45,14 @@ bench: .venv-bench/installed
 	.venv-bench/bin/python bench/speed.py
 	.venv-bench/bin/python bench/speed.py --plain
 	.venv-bench/bin/python bench/frontier_speed.py
+
+# All strategies on the recorded webs in $TOPICRAWL_WEBS; goes on where it was stopped.
+bench-harvest: install
+	$(BIN)/python bench/harvest.py
+
+# After a change for the better: the floors that the tests hold strategies to, raised to what is reached now.
+floors: install
+	$(BIN)/python tools/raise_floors.py
 
 clean:
 	rm -rf .venv .venv-bench out build dist
