@@ -16,7 +16,7 @@ from topicrawl import parse, strategies
 from topicrawl.budget import Budget
 from topicrawl.checkpoint import Checkpoint
 from topicrawl.collection import report
-from topicrawl.collection.directory import Collection, topic_of
+from topicrawl.collection.directory import Collection, occupied, topic_of
 from topicrawl.collection.links import packed
 from topicrawl.collection.store import Store
 from topicrawl.crawl import Crawl, seed_links
@@ -35,10 +35,10 @@ from topicrawl.parts import Found, Parts
 from topicrawl.placing import Fences
 from topicrawl.records import Carry, Link, Response
 from topicrawl.relevance.vsm import Vsm
-from topicrawl.sessions import read_sessions
+from topicrawl.sessions import labelled_sessions
 from topicrawl.settings import Settings, known_settings, seed_urls, within
 from topicrawl.strategies.material import Material, Nothing
-from topicrawl.strategies.strategy import Setting
+from topicrawl.strategies.strategy import Setting, Strategy
 from topicrawl.topic import Topic
 from topicrawl.urls import fingerprint, join, origin
 
@@ -111,6 +111,12 @@ async def open_crawl(
         if settings.only and not within(settings.only, url):
             raise SeedError(f"the seed {url} is not on {' or '.join(settings.only)}, where the crawl is to stay")
     vsm = Vsm(topic)
+    strategy = strategies.make(settings.strategy)
+    strategy.begin(Setting(topic, vsm, Random(0)))
+    is_trained = not occupied(directory)
+    if is_trained:
+        # Before anything is made: a strategy that lacks its input leaves no directory behind.
+        strategy.prepare(_material(topic, settings, styles=strategy.styles))
     facts: dict[str, Carry] = {"identity": identity(topic, settings), "seeds": list(urls)}
     with Collection(directory, topic, facts, min_free=settings.min_free << 20, about=_about(settings)) as collection:
         same(directory, collection.store.fact("identity"), facts["identity"])
@@ -123,10 +129,11 @@ async def open_crawl(
             polite.told = frontier.set_delay
             polite.scope = partial(within, settings.only) if settings.only else None
             keeping = Keeping(collection, polite)
-            crawl = _crawl(keeping, vsm, settings, frontier)
+            crawl = _crawl(keeping, strategy, settings, frontier)
             keeping.checkpoint = Checkpoint(collection, crawl)
             if not await keeping.checkpoint.restore():
-                crawl.parts.strategy.prepare(_material(topic, settings, styles=crawl.parts.strategy.styles))
+                if not is_trained:
+                    strategy.prepare(_material(topic, settings, styles=strategy.styles))
                 # The next run has this instead of the material.
                 keeping.checkpoint.save()
             collection.store.set_facts({"settings": _plain(settings), "stopped": None})
@@ -189,10 +196,13 @@ async def _retried(crawl: Crawl, store: Store, seeds: Sequence[str]) -> None:
 
 def _material(topic: Topic, settings: Settings, *, styles: bool) -> Material:
     """What a new crawl may learn from before its first page."""
-    sessions = read_sessions(Path(settings.sessions)) if settings.sessions else ()
+    walks: Sequence[Sequence[str]] = ()
+    if settings.sessions:
+        found = labelled_sessions(Path(settings.sessions))
+        walks, topic = found.walks, topic.with_examples(found.relevant, found.irrelevant)
     if not settings.learn_from:
-        return Nothing(topic.relevant, topic.irrelevant, sessions)
-    return Recorded(Recording(settings.learn_from), topic, sessions, styles=styles)
+        return Nothing(topic.relevant, topic.irrelevant, walks)
+    return Recorded(Recording(settings.learn_from), topic, walks, styles=styles)
 
 
 def _plain(settings: Settings) -> dict[str, Carry]:
@@ -246,14 +256,12 @@ def _http_settings(settings: Settings) -> HttpSettings:
     )
 
 
-def _crawl(keeping: Keeping, vsm: Vsm, settings: Settings, frontier: Sqlite) -> Crawl:
-    strategy = strategies.make(settings.strategy)
-    strategy.begin(Setting(vsm.topic, vsm, Random(0)))
+def _crawl(keeping: Keeping, strategy: Strategy, settings: Settings, frontier: Sqlite) -> Crawl:
     parts = Parts(
         frontier=frontier,
         fetch=keeping.collection.through(keeping.polite),
         parse=partial(parse.read, styles=strategy.styles, context=strategy.context),
-        relevance=vsm,
+        relevance=strategy.setting.vsm,
         strategy=strategy,
         keep=keeping,
         clock=time.time,

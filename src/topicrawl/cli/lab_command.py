@@ -8,6 +8,7 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from time import process_time
 from typing import IO, Any
 
 import click
@@ -23,7 +24,7 @@ from topicrawl.errors import SpaceError, UsageError
 from topicrawl.lab.simulate import Task, simulate
 from topicrawl.lab.web import ParsedWeb
 from topicrawl.records import Visit
-from topicrawl.sessions import read_sessions
+from topicrawl.sessions import Sessions, labelled_sessions
 from topicrawl.settings import seed_urls
 
 
@@ -120,19 +121,24 @@ class Run:
     no_cache: bool
 
     def task(self) -> Task:
+        topic = topic_of(self.words, self.topic_file, self.examples)
+        found = labelled_sessions(self.sessions) if self.sessions is not None else Sessions(())
         return Task(
-            topic=topic_of(self.words, self.topic_file, self.examples),
+            topic=topic.with_examples(found.relevant, found.irrelevant),
             seeds=seed_urls(self.seeds),
             strategy=self.strategy,
             fetches=self.fetches,
-            sessions=read_sessions(self.sessions) if self.sessions is not None else (),
+            sessions=found.walks,
             open_world=self.open_world,
         )
 
 
 async def _simulated(web: ParsedWeb, task: Task, out: Out) -> None:
     done = relevant = failed = 0
+    begun = first = process_time()
     async for visit in simulate(web, task):
+        # Training, and opening the recording, come before the first visit.
+        first = first if done else process_time()
         out.line(visit)
         done = visit.step
         failed += visit.failure is not None
@@ -142,3 +148,6 @@ async def _simulated(web: ParsedWeb, task: Task, out: Out) -> None:
         f"\r{done} fetches, {relevant} judged relevant (similarity ≥ {task.topic.threshold:g}), "
         f"{failed} failed{ending}", err=True,
     )  # fmt: skip
+    if done > 1:
+        each = 1000 * (process_time() - first) / (done - 1)
+        click.echo(f"CPU: {each:.1f} ms a page, {first - begun:.1f} s before the first", err=True)
