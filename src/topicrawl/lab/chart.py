@@ -18,7 +18,7 @@ FAMILIES = ("classic", "learning", "semantic", "summary", "importance", "multi-m
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("", "6 2.5", "2 2", "8 2.5 2 2.5", "11 3", "4 2 1 2 1 2", "1 2", "14 3 2 3", "3 5", "9 2 4 2")
 GREY = "#c3cad1"
-LETTER = 6.3  # how wide a letter of a label is, about
+LETTER = 6.7  # how wide a letter of a label is, about
 LINE = 15.0  # how high a label is
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +202,11 @@ class Table:
     aliases: Mapping[str, str]
     graph: Mapping[str, Sequence[str]]
 
+    @cached_property
+    def linked(self) -> frozenset[str]:
+        """The pages that another page links to."""
+        return frozenset(url for links in self.graph.values() for url in links)
+
 
 def matched(number: int, path: Path, task: LabTask, table: Table, asked: Asked) -> Match:
     """The task with its examples, and without them among its targets."""
@@ -217,17 +223,18 @@ def drawn(aim: Aim, table: Table, count: int) -> tuple[tuple[str, ...], tuple[st
     """Example pages on the topic and off it, the same for everybody who draws as many.
 
     Those on the topic are pages that are no targets of this task, as far as there are any: those of other sites where
-    a task is limited to one; then targets, at most a quarter of them. Pages that redirect away and seeds are not drawn.
+    a task is limited to one; then targets, at most a quarter of them. Seeds, pages that redirect and pages that nothing
+    links to are not drawn: many strategies learn from the links that lead to an example.
     """
     task = aim.task
     if task.relevant or task.irrelevant:
         return task.relevant, task.irrelevant
     begun = {table.aliases.get(url, url) for url in task.seeds}
-    known = [url for url in table.labels if url in table.graph and url not in begun]
+    known = [url for url in table.labels if url in table.linked and url not in begun]
     on = {url for url in known if any(matches(label, task.labels) for label in table.labels[url])}
     relevant = _shuffled(on - aim.targets, task)[:count]
     most = min(count - len(relevant), len(aim.targets) // _LARGEST_SHARE)
-    relevant += _shuffled(aim.targets, task)[:most]
+    relevant += _shuffled(aim.targets & table.linked, task)[:most]
     return tuple(relevant), tuple(_shuffled(set(known) - on, task)[:count])
 
 

@@ -45,7 +45,7 @@ code { font: 13px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", 
   body { background: #fff; font-size: 10.5pt; }
   main { max-width: none; padding: 0; }
   section { border: 0; padding: 0; margin: 0 0 9mm; }
-  h2 { break-after: avoid; }
+  h2, h2 + p, .keys { break-after: avoid; }
   .wide { overflow: visible; }
   table { font-size: 8.2pt; }
   th, td { padding: 1.5px 5px; }
