@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from topicrawl.lab.web import ParsedWeb
 from topicrawl.records import Page
 from topicrawl.relevance.vsm import Vsm
@@ -16,12 +18,11 @@ class RecordedVsm(Vsm):
         super().__init__(topic)
         self._web = web
 
-    def score(self, page: Page) -> float:
+    def _weighed(self, page: Page) -> Mapping[str, float]:
         # A topic with stop words of its own weighs pages in its own way.
-        if page is not self._page and not self._own:
-            weights = self._web.weights(
-                page, self.lexicon.language, lambda: self._weights((*tokenise(page.title), *page.words))
-            )
-            self._page_score = self._cosine(weights)
-            self._page = page
-        return super().score(page)
+        if self._own:
+            return super()._weighed(page)
+        weights: Mapping[str, float] = self._web.weights(
+            page, self.lexicon.language, lambda: self._weights((*tokenise(page.title), *page.words))
+        )
+        return weights

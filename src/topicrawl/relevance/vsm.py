@@ -8,7 +8,7 @@ no look at the web that is crawled. Similarity to the topic is the cosine of the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import fsum, hypot
 
 from topicrawl.errors import TopicError
@@ -53,15 +53,24 @@ class Vsm:
         if not self._norm:
             raise TopicError(f"the words of the topic {topic.name!r} stand in every text: add a word that does not")
         self._page: Page | None = None
+        self._page_weights: Mapping[str, float] = {}
         self._page_score = 0.0
 
     def score(self, page: Page) -> float:
         """The page's similarity. Judge and guide both ask for the same page, so the last answer is kept."""
-        if page is not self._page:
-            words = (*tokenise(page.title), *page.words)
-            self._page_score = self._cosine(self._weights(words))
-            self._page = page
+        self.weights(page)
         return self._page_score
+
+    def weights(self, page: Page) -> Mapping[str, float]:
+        """The page's terms, title included, each with how often it occurs times its idf."""
+        if page is not self._page:
+            self._page_weights = self._weighed(page)
+            self._page_score = self._cosine(self._page_weights)
+            self._page = page
+        return self._page_weights
+
+    def _weighed(self, page: Page) -> Mapping[str, float]:
+        return self._weights((*tokenise(page.title), *page.words))
 
     def learn(self, page: Page, relevant: bool) -> None:
         """The model has nothing to learn: the topic's words are all it knows."""
@@ -96,7 +105,7 @@ class Vsm:
         counts = Counter(self.lexicon.terms(words, self._own))
         return {term: count * self.lexicon.idf(term) for term, count in counts.items()}
 
-    def _cosine(self, weights: dict[str, float]) -> float:
+    def _cosine(self, weights: Mapping[str, float]) -> float:
         # The same as `vectors.cosine` of `vectors.tf_idf`: what tf is divided by cancels out.
         if self._terms.isdisjoint(weights):
             return 0.0

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from topicrawl.errors import StrategyError
+from topicrawl.packing import numbers_of, packed_numbers
 from topicrawl.records import Carry, Link, Place, Visit
 from topicrawl.strategies.link_graph import distinct
-from topicrawl.strategies.packing import numbers_of, packed_numbers
 from topicrawl.strategies.strategy import Strategy
 from topicrawl.urls import fingerprint
 

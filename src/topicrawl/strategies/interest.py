@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from math import fsum, log
 from typing import cast
 
+from topicrawl.packing import numbers_of, packed_numbers, packed_texts, texts_of
 from topicrawl.records import Carry
-from topicrawl.strategies.packing import numbers_of, packed_numbers, packed_texts, texts_of
 
 _MOST = 20_000  # words whose ratios are kept
 _SIGNIFICANT = 2.0  # standard deviations from what chance would give

@@ -9,8 +9,8 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from topicrawl.packing import numbers_of, packed_numbers, packed_texts, texts_of
 from topicrawl.records import Carry
-from topicrawl.strategies.packing import numbers_of, packed_numbers, packed_texts, texts_of
 
 _LINKS = 20  # links that are kept for each URL, on average
 _WAITING, _FETCHED = 0, 1

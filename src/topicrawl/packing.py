@@ -7,6 +7,13 @@ import sys
 import zlib
 from array import array
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Number = TypeVar("Number", bound=np.generic)
 
 # The fastest level: a state is written every few hundred visits and read once.
 _LEVEL = 1
@@ -43,6 +50,17 @@ def numbers_of(kind: str, packed: object) -> array[float]:
     if sys.byteorder == "big":
         values.byteswap()
     return values
+
+
+def packed_array(values: NDArray[Any]) -> str:
+    """An array of numpy as one string; it comes back flat."""
+    return _packed(values.astype(values.dtype.newbyteorder("<"), copy=False).tobytes())
+
+
+def array_of(packed: object, kind: type[Number]) -> NDArray[Number]:
+    import numpy as np  # a tenth of a second that only those pay who have arrays
+
+    return np.frombuffer(_unpacked(packed), np.dtype(kind).newbyteorder("<")).astype(kind)
 
 
 def _packed(data: bytes) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topicrawl.strategies.packing import numbers_of, packed_numbers, packed_texts, texts_of
+from topicrawl.packing import numbers_of, packed_numbers, packed_texts, texts_of
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\n"))))

@@ -1,0 +1,74 @@
+"""Logistic regression on hashed features, learned one example at a time: AdaGrad (Duchi, Hazan and Singer 2011)."""
+
+from __future__ import annotations
+
+from math import exp
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Ids = NDArray[np.int32]
+
+#: Features fall into so many slots; with some ten thousand features few share one.
+SLOTS = 1 << 18
+
+
+class Online:
+    """A weight for each slot, moved by each example towards what was seen.
+
+        z = z₀ + Σᵢ wᵢ / √n        p = 1 / (1 + e⁻ᶻ)        wᵢ ← wᵢ − rate · g / √(Gᵢ + g²),  g = (p − y) / √n
+
+    z₀: what is known before anything is learned; n: features of the example; y: what was seen, from 0 to 1;
+    Gᵢ: the sum of the squares of what slot i was moved by, from `caution` on.
+
+    One example with four features, z₀ = 0 and y = 1: g = −.25, and each weight moves by .25 / √(1 + .0625):
+
+    >>> model = Online(rate=1.0, caution=1.0)
+    >>> features = np.array([3, 5, 7, 9], np.int32)
+    >>> model.learn(features, 0.0, 1.0)
+    >>> round(float(model.weights[3]), 6), round(model.sum(features), 6)
+    (0.242536, 0.485071)
+    """
+
+    def __init__(self, *, rate: float, caution: float) -> None:
+        self.rate = rate
+        self.weights: Floats = np.zeros(SLOTS, np.float32)
+        self.caution = caution
+        self.squares: Floats = np.full(SLOTS, caution, np.float32)
+
+    def sum(self, features: Ids) -> float:
+        """What was learned of one example, to be added to what was known before."""
+        return float(self.weights[features].sum() / np.sqrt(np.float32(len(features))))
+
+    def sums(self, flat: Ids, starts: NDArray[np.int64], lengths: NDArray[np.int32]) -> Floats:
+        """The same for many examples whose features lie one behind the other; none may be without."""
+        if not len(starts):
+            return np.zeros(0, np.float32)
+        sums = np.add.reduceat(self.weights[flat], starts) / np.sqrt(lengths.astype(np.float32))
+        return sums.astype(np.float32)
+
+    def learn(self, features: Ids, before: float, seen: float) -> None:
+        """Move the weights of an example's features; `before` is what was known without them."""
+        slope = np.float32((logistic(before + self.sum(features)) - seen) / np.sqrt(len(features)))
+        # A feature that occurs twice is moved once: assignment takes the last.
+        self.squares[features] += slope * slope
+        self.weights[features] -= np.float32(self.rate) * slope / np.sqrt(self.squares[features])
+
+    def learned(self) -> tuple[Ids, Floats, Floats]:
+        """Slots that were ever moved, with their weights and squares."""
+        slots = np.flatnonzero(self.squares != np.float32(self.caution)).astype(np.int32)
+        return slots, self.weights[slots], self.squares[slots]
+
+    def take(self, slots: Ids, weights: Floats, squares: Floats) -> None:
+        """Go on from what `learned` gave."""
+        self.weights[slots] = weights
+        self.squares[slots] = squares
+
+
+def logistic(z: float) -> float:
+    """
+    >>> logistic(0.0), round(logistic(2.0), 4), logistic(-1000.0)
+    (0.5, 0.8808, 0.0)
+    """
+    return 1 / (1 + exp(-z)) if z > -500 else 0.0
