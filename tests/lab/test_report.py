@@ -113,3 +113,11 @@ def test_the_same_figures_stand_in_json_and_csv(made: tuple[Comparison, Standing
 
 def test_a_report_is_the_same_each_time() -> None:
     assert report_html(*compared(5, 2)) == report_html(*compared(5, 2))
+
+
+def test_a_comparison_in_which_nothing_ran_has_a_report_that_says_so() -> None:
+    plan, _ = compared(3, 1)
+    plan.rows.clear()
+    page = report_html(plan, Standings([], 1000))
+    assert "no strategy" in page
+    assert "it needs &lt;examples&gt;" in page

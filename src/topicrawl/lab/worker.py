@@ -77,8 +77,13 @@ def main() -> None:
         answer = _in_a_child(run.ran, json.loads(line))
         if answer is None:
             return
-        sys.stdout.write(json.dumps(answer) + "\n")
-        sys.stdout.flush()
+        try:
+            sys.stdout.write(json.dumps(answer) + "\n")
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Whoever asked was killed. Nothing more can be said, not even at the interpreter's end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            return
 
 
 def _in_a_child(made: Any, request: Request) -> Answer | None:
