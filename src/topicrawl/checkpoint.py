@@ -76,7 +76,7 @@ class Checkpoint:
             count += 1
         # Every earlier revision has reached the frontier; whether the last one did, nobody knows.
         if scores:
-            await parts.frontier.rescore(scores)
+            await parts.frontier.rescore(parts.fences.late(scores))
         log.info("learned again from %d visits that no checkpoint knew of", count)
 
     async def _visits(self) -> AsyncIterator[Visit]:

@@ -74,6 +74,8 @@ class Crawl:
 
     async def seed(self, links: Sequence[Link]) -> int:
         """Offer seeds; known ones change nothing. Returns how many were new."""
+        # A strategy may have put a seed further back meanwhile, and an offer would raise it again.
+        links = [link for link in links if await self.parts.frontier.find(link.url) is None]
         places = self.parts.strategy.seeds(links)
         return await self.parts.frontier.add([Offer(a, b) for a, b in zip(links, places, strict=True)])
 
@@ -366,7 +368,7 @@ class Crawl:
         if parts.fences.monotony is not None and visit.page is not None:
             parts.fences.monotony.seen(visit.link.url, visit.page.words, visit.link.source)
         if scores := parts.strategy.revise():
-            await parts.frontier.rescore(scores)
+            await parts.frontier.rescore(parts.fences.late(scores))
 
 
 def seed_links(urls: Sequence[str]) -> list[Link]:

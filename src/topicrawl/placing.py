@@ -6,7 +6,7 @@ everything else, because a finite site made from one mould looks the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import NamedTuple
@@ -49,6 +49,12 @@ class Fences:
         if self.monotony is not None and self.monotony.alert and self.monotony.endless(link.url, link.source):
             return Refusal.TRAP
         return None
+
+    def late(self, scores: Mapping[str, float]) -> Mapping[str, float]:
+        """New scores of waiting links, where suspected traps stay behind all others."""
+        if self.monotony is None or not self.monotony.alert:
+            return scores
+        return {url: score - LATE if self.monotony.exhausted(url) else score for url, score in scores.items()}
 
     def exhausted(self, link: Link) -> bool:
         """Whether a link is suspected of leading into a trap."""

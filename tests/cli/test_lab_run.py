@@ -24,7 +24,7 @@ def test_output_is_the_same_byte_for_byte_with_and_without_a_cache(run, sample: 
     assert plain.code == 0
     assert plain.out.count("\n") == 50
     for _ in range(2):
-        assert run(*asked, "--cache", "kept") == plain
+        assert run(*asked, "--cache", "kept").out == plain.out
     assert len(list(Path("kept", "webs").glob("sample-*.sqlite"))) == 1
 
 
