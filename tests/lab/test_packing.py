@@ -64,8 +64,5 @@ def test_weights_keep_their_order(weights: dict[str, float]) -> None:
 def test_a_changed_byte_is_noticed(place: int, change: int) -> None:
     data = bytearray(packed(page_values(Page("http://a/", text="owls and mice " * 20))))
     data[place % len(data)] ^= change
-    try:
-        found = unpacked(bytes(data))
-    except Unreadable:
-        return
-    assert found == page_values(Page("http://a/", text="owls and mice " * 20))
+    with pytest.raises(Unreadable):
+        unpacked(bytes(data))

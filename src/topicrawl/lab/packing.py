@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from itertools import starmap
 from typing import Any
 
+import xxhash
 import zstandard
 
 from topicrawl.parse.links import Context, Leads, sealed
@@ -19,6 +20,7 @@ from topicrawl.records import Failure, Page, Sentence, Style
 
 _END = "\0"  # between two texts of a column; parsed text holds none, and where it does the column stays a tuple
 _BLANK = " "  # between two words
+_SUM = 8  # bytes of the checksum
 
 #: What does not read back: cut off, overwritten, or written by something else.
 Unreadable = (zstandard.ZstdError, EOFError, ValueError, TypeError, IndexError, KeyError)
@@ -30,12 +32,16 @@ def packed(value: Any) -> bytes:
     >>> unpacked(packed({"a": (1, 2.5, None)}))
     {'a': (1, 2.5, None)}
     """
-    return zstandard.ZstdCompressor(level=1, write_checksum=True).compress(marshal.dumps(value))
+    data = zstandard.ZstdCompressor(level=1).compress(marshal.dumps(value))
+    return xxhash.xxh3_64_digest(data) + data
 
 
 def unpacked(data: bytes) -> Any:
     """What `packed` made bytes of; raises one of `Unreadable` when they are not whole."""
-    return marshal.loads(zstandard.ZstdDecompressor().decompress(data))
+    # Looked at first: a damaged header may ask for more memory than there is.
+    if xxhash.xxh3_64_digest(data[_SUM:]) != data[:_SUM]:
+        raise ValueError("the checksum is another")
+    return marshal.loads(zstandard.ZstdDecompressor().decompress(data[_SUM:]))
 
 
 def page_values(page: Page | Failure) -> tuple[Any, ...]:
