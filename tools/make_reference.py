@@ -56,12 +56,17 @@ def settings() -> str:
 
 
 def crawlers() -> str:
-    text = "# Strategies\n\nUse one with `--strategy name` or `--strategy name:parameter=value,…`.\n\n"
-    text += "| name | family | paper | needs | parameters | |\n|---|---|---|---|---|---|\n"
+    text = (
+        "# Strategies\n\nUse one with `--strategy name` or `--strategy name:parameter=value,…`.\n\n"
+        "What it needs: words of the topic, example pages, browsing sessions. Where examples and sessions both stand, "
+        "one of them is enough. Cost: milliseconds of CPU a page for the whole loop, parsing included, on the made-up "
+        "web (`tools/measure_costs.py`); a page of the live web is often larger.\n\n"
+    )
+    text += "| name | family | paper | needs | cost | parameters | |\n|---|---|---|---|---|---|---|\n"
     for kind in strategies.available().values():
         row = described(kind)
         shown = ", ".join(f"`{name}={value}`" for name, value in row.parameters.items()) or "none"
-        cells = (f"`{row.name}`", row.family, row.paper, ", ".join(row.inputs), shown, row.sentence)
+        cells = (f"`{row.name}`", row.family, row.paper, ", ".join(row.inputs), f"{row.cost:g}", shown, row.sentence)
         text += f"| {' | '.join(cells)} |\n"
     return text
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,25 +9,14 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from tests.tooling import loaded
 
 from topicrawl import strategies
-
-TOOL = Path(__file__).parent.parent.parent / "tools" / "raise_floors.py"
-
-
-def loaded() -> ModuleType:
-    found = importlib.util.spec_from_file_location("raise_floors", TOOL)
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    sys.modules["raise_floors"] = module
-    found.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
 def tool() -> ModuleType:
-    return loaded()
+    return loaded("raise_floors")
 
 
 @pytest.fixture(scope="module")

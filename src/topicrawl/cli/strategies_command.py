@@ -22,6 +22,7 @@ class Description:
     inputs: tuple[str, ...]
     parameters: dict[str, object]
     sentence: str
+    cost: float | None  # CPU milliseconds a page, on the made-up web; None for a strategy of one's own
 
 
 def described(kind: type[Strategy]) -> Description:
@@ -32,13 +33,17 @@ def described(kind: type[Strategy]) -> Description:
     """
     sentence = (inspect.getdoc(kind) or "").partition("\n\n")[0].replace("\n", " ")
     parameters = {name: default for name, (_, default) in strategies.parameters(kind).items()}
-    return Description(kind.name, kind.family, kind.paper, kind.inputs, parameters, sentence)
+    cost = strategies.costs().get(kind.name)
+    return Description(kind.name, kind.family, kind.paper, kind.inputs, parameters, sentence, cost)
 
 
 @click.command("strategies")
 @click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
 def command(as_json: bool) -> None:
-    """The crawlers that there are, with their parameters.
+    """The crawlers that there are, with their parameters, what they need and what they cost.
+
+    A page's cost is that of the whole loop, parsing included, as measured on a made-up web; it depends on the machine
+    and the pages, so read it as a comparison.
 
     \b
     Use one with:
@@ -52,4 +57,5 @@ def command(as_json: bool) -> None:
         shown = ",".join(f"{name}={value}" for name, value in row.parameters.items())
         click.echo(row.name + (f":{shown}" if shown else ""))
         click.echo(f"    {row.sentence}")
-        click.echo(f"    {row.family}; {row.paper}; needs {', '.join(row.inputs)}")
+        cost = f"; about {row.cost:g} ms of CPU a page" if row.cost is not None else ""
+        click.echo(f"    {row.family}; {row.paper}; needs {', '.join(row.inputs)}{cost}")
