@@ -78,7 +78,7 @@ HOSTILE: dict[str, Callable[[], str]] = {
     "style rules": lambda: "<style>" + "".join(f".c{i} {{color:red}}" for i in range(50_000)) + "</style><p class=c1>x",
     "nested styles": lambda: "<div style='font-size:90%;color:red'>x" * 100_000,
     "styles for one element": lambda: "<style>" + "p {color:red}" * 5_000 + "</style>"
-    + "".join(f"<p style='color:#{i:06x}'>x" for i in range(10_000)),
+    + "".join(f"<p style='color:#{i:06x}'>x" for i in range(5_000)),
     "styles for elements in elements": lambda: "<style>" + "".join(f".c{i} .c{i} {{color:red}}" for i in range(5_000))
     + "</style>" + "".join(f"<div class='c{i % 500} c{i % 7}'>x" for i in range(60_000)),
 }  # fmt: skip
