@@ -59,6 +59,7 @@ def _with_settings(function: Function) -> Function:
 @click.command("crawl")
 @click.argument("words", required=False)
 @click.option("--topic", "topic_file", type=click.Path(path_type=Path), help="A topic.toml instead of words.")
+@click.option("--examples", type=click.Path(path_type=Path), help="Example pages: lines of url⇥relevant|irrelevant.")
 @click.option("--seed", "seeds", multiple=True, metavar="URL", help="Where to start; may be repeated.")
 @click.option("--seeds", "seed_file", type=click.Path(path_type=Path), help="A file with one seed a line.")
 @click.option("--out", type=click.Path(path_type=Path), help="The crawl's directory. [default: named by the topic]")
@@ -73,6 +74,7 @@ def command(**options: Any) -> None:
       topicrawl crawl "dengue fever" --seed https://www.who.int/ --pages 1000 --contact you@example.org
       topicrawl crawl "dengue fever" --pages 5000            # go on with ./dengue-fever up to 5,000 pages
       topicrawl crawl --topic topic.toml --seeds seeds.txt --out tropical --strategy best_first:anchor=0.7
+      topicrawl crawl dengue --seed https://www.who.int/ --strategy nb4_ordered --examples ex.tsv --learn-from old-crawl
     """
     names = {item.name for item in dataclasses.fields(Asked)}
     given = {name: value for name, value in options.items() if name not in names and value not in (None, ())}
@@ -86,6 +88,7 @@ class Asked:
 
     words: str | None
     topic_file: Path | None
+    examples: Path | None
     seeds: tuple[str, ...]
     seed_file: Path | None
     out: Path | None
@@ -96,9 +99,12 @@ class Asked:
     def topic(self) -> Topic | None:
         if self.topic_file is not None and self.words is not None:
             raise TopicError("give the topic in words or as --topic FILE, not both")
+        topic = Topic.of(self.words) if self.words is not None else None
         if self.topic_file is not None:
-            return topics.load(self.topic_file)
-        return Topic.of(self.words) if self.words is not None else None
+            topic = topics.load(self.topic_file)
+        if topic is not None and self.examples is not None:
+            topic = topic.with_examples(*topics.examples(self.examples))
+        return topic
 
     def directory(self, topic: Topic | None) -> Path:
         if self.out is not None:
