@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,14 +22,37 @@ _NO_SPACE = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.
 _NO_SPACE_OS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
+# What an upgrade may do: then a reader can imagine it done.
+_TABLE = re.compile(r"CREATE TABLE (?=\w+ ?\()")
+_COLUMN = re.compile(r"ALTER TABLE (\w+) ADD COLUMN (\w+) [A-Z]+(?: NOT NULL)?(?: DEFAULT (\S+))?")
+_INDEX = re.compile(r"CREATE INDEX ")
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a file of ours looks like."""
+    """What a file of ours looks like, and how it came to look like that.
+
+    `upgrades` is only ever added to: one tuple of statements for each version after the first. A new file is made
+    by the same statements as an old one is brought up to date by, so both end up the same.
+    """
 
     name: str  # for people: "a frontier"
     application: int  # tells our files from other programs'
-    version: int
-    schema: tuple[str, ...]  # statements that make it
+    schema: tuple[str, ...]  # statements that make version 1
+    upgrades: tuple[tuple[str, ...], ...] = ()  # CREATE TABLE, CREATE INDEX, ALTER TABLE … ADD COLUMN
+
+    def __post_init__(self) -> None:
+        for statement in self.missing(1):
+            if not (_TABLE.match(statement) or _COLUMN.fullmatch(statement) or _INDEX.match(statement)):
+                raise ValueError(f"a reader of an older file could not do without: {statement}")
+
+    @property
+    def version(self) -> int:
+        return 1 + len(self.upgrades)
+
+    def missing(self, version: int) -> list[str]:
+        """The statements that bring a file of an older version up to date."""
+        return [statement for step in self.upgrades[version - 1 :] for statement in step]
 
 
 class Lock:
@@ -72,7 +96,10 @@ def is_held(path: Path) -> bool:
 
 
 class Database:
-    """A connection to a file of ours; a file that is new or empty is made."""
+    """A connection to a file of ours; a file that is new or empty is made, and an older one is brought up to date.
+
+    A reader changes nothing: it sees an older file as if it were up to date, with nothing in what is new.
+    """
 
     def __init__(self, path: Path, shape: Shape, *, readonly: bool = False) -> None:
         self.path = path
@@ -83,8 +110,7 @@ class Database:
             connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=10.0)
             try:
                 _check(connection, path, shape, readonly=readonly)
-                if not readonly:
-                    _prepare(connection, shape)
+                (_imagine if readonly else _prepare)(connection, shape)
             except BaseException:
                 connection.close()
                 raise
@@ -144,7 +170,7 @@ def _ours(error: sqlite3.DatabaseError | OSError, path: Path) -> TopicrawlError:
 def _check(connection: sqlite3.Connection, path: Path, shape: Shape, *, readonly: bool) -> None:
     """Refuse what is not ours or newer than we are."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    version = _version(connection)
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     if application != shape.application and (tables or version or readonly):
         raise CollectionError(f"{path} belongs to another program: it is not {shape.name} of Topicrawl")
@@ -162,9 +188,37 @@ def _prepare(connection: sqlite3.Connection, shape: Shape) -> None:
     connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
     if not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
         # The marks go in with the tables: a file is ours and whole, or it is empty.
-        connection.execute("BEGIN IMMEDIATE")
-        for statement in shape.schema:
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {shape.version}")
-        connection.execute(f"PRAGMA application_id = {shape.application}")
-        connection.execute("COMMIT")
+        _change(connection, (*shape.schema, *shape.missing(1)), shape)
+    elif missing := shape.missing(_version(connection)):
+        _change(connection, missing, shape)
+
+
+def _change(connection: sqlite3.Connection, statements: Sequence[str], shape: Shape) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    for statement in statements:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {shape.version}")
+    connection.execute(f"PRAGMA application_id = {shape.application}")
+    connection.execute("COMMIT")
+
+
+def _imagine(connection: sqlite3.Connection, shape: Shape) -> None:
+    """Let a reader find the tables and columns that an older file lacks: empty, and in its own memory."""
+    here = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema")}
+    columns: dict[str, list[str]] = {}
+    for statement in shape.missing(_version(connection)):
+        added = _COLUMN.fullmatch(statement)
+        if added and added[1] in here:
+            columns.setdefault(added[1], []).append(f"{added[3] or 'NULL'} AS {added[2]}")
+        elif not _INDEX.match(statement):
+            connection.execute(statement.replace("CREATE TABLE", "CREATE TEMP TABLE", 1))
+    for table, more in columns.items():
+        # By name: the writer may bring the file up to date while it is read.
+        names = [row[1] for row in connection.execute(f"PRAGMA main.table_info({table})")]
+        chosen = ", ".join([*names, *more])
+        connection.execute(f"CREATE TEMP VIEW {table} AS SELECT {chosen} FROM main.{table}")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version

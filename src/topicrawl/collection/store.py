@@ -20,7 +20,6 @@ from topicrawl.urls import fingerprint
 SHAPE = Shape(
     name="a collection",
     application=0x70C1,
-    version=1,
     schema=(
         "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
         "CREATE TABLE visits (step INTEGER PRIMARY KEY, id INTEGER NOT NULL UNIQUE, requested TEXT NOT NULL,"

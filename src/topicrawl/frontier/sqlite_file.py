@@ -30,7 +30,7 @@ _SCHEMA = (
     "INSERT INTO crawl VALUES (0, 0, 1, NULL, 0, NULL, 1)",
 )
 
-SHAPE = Shape(name="a frontier", application=0x546F7069, version=1, schema=_SCHEMA)
+SHAPE = Shape(name="a frontier", application=0x546F7069, schema=_SCHEMA)
 
 
 class File(Database):
