@@ -21,21 +21,19 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 
+from topicrawl import judging
 from topicrawl.budget import Budget, Stop
 from topicrawl.errors import SpaceError
-from topicrawl.fetch.retry import TRANSIENT, backoff
-from topicrawl.fetch.status import REDIRECTS
 from topicrawl.frontier.contract import End, Lease, Offer
 from topicrawl.parts import Found, Parts
 from topicrawl.placing import LATE, combined, placed
-from topicrawl.records import Failure, Link, Page, Response, Visit
-from topicrawl.urls import host
+from topicrawl.records import Failure, Link, Response, Visit
+from topicrawl.setbacks import Setbacks
 
 _FEW = 4  # fetches in flight that need not be worth as much as the best ones lately
 _LATELY = 32  # leases
 _POLL = 0.05  # seconds between two looks for better links than those that are held back
 _TOGETHER = 16  # pages that are written down at once, if so many have arrived
-_STREAKS = 10_000  # hosts whose failures in a row are remembered
 
 
 @dataclass
@@ -48,7 +46,6 @@ class Crawl:
     pages: int = 0  # pages of earlier runs
     stopped: Stop | None = None
     settled: bool = True  # no visit is learned from and not completed yet
-    trouble: str = ""  # the last attempt that failed and will be made again, for people
     _leases: dict[int, Lease] = field(default_factory=dict)  # all that is out: queued here or in flight
     _since: dict[int, float] = field(default_factory=dict)  # when each was leased
     _scores: deque[float] = field(default_factory=lambda: deque(maxlen=_LATELY))  # of the links leased lately
@@ -59,9 +56,15 @@ class Crawl:
     _interrupted: bool = False
     _until: float = inf
     _grace: float = inf  # when the patience with what is in flight ends
-    _streaks: dict[str, int] = field(default_factory=dict)  # host → failures in a row, the oldest first
-    _tries: dict[str, int] = field(default_factory=dict)  # link → attempts that failed in this run
     _broken: BaseException | None = None  # a defect in a fetch function; failures of the web are values
+
+    def __post_init__(self) -> None:
+        self.setbacks = Setbacks(self.parts, self.budget)
+
+    @property
+    def trouble(self) -> str:
+        """The last attempt that failed and will be made again, for people."""
+        return self.setbacks.trouble
 
     def interrupt(self) -> None:
         """Finish what is in flight, then stop. May be called from a signal handler of the loop."""
@@ -269,12 +272,13 @@ class Crawl:
                 offers = await combined(outlinks, self.parts.strategy, self.parts.frontier)
                 unused = visit.failure == Failure.ROBOTS and not response.hops
                 found.append(Found(visit, response, outlinks))
-                ends.append(End(lease, visit.failure or "fetched", offers, self._wait(lease.host, response), unused))
+                wait = judging.pause(self.parts, lease.host, response)
+                ends.append(End(lease, visit.failure or "fetched", offers, wait, unused))
         if found:
             self.parts.keep.keep(found)
             await self.parts.frontier.complete_all(ends)
         for visit, response, _ in found:
-            await self._aftermath(visit, response)
+            await judging.aftermath(self.parts, visit, response)
         self.settled = True
         self.parts.keep.settled()
         return [visit for visit, _, _ in found]
@@ -282,14 +286,9 @@ class Crawl:
     async def _judged(self, lease: Lease, response: Response) -> Visit | None:
         """The visit that a response makes. None: the link goes on waiting, or leads elsewhere."""
         del self._leases[lease.token], self._since[lease.token]
-        if response.failure in TRANSIENT and await self._again(lease, response):
+        if await self.setbacks.waits(lease, response):
             return None
-        self._streaks.pop(host(response.final_url), None)
-        self._tries.pop(lease.link.url, None)
-        if response.failure is None and response.status in REDIRECTS:
-            await self._moved(lease, response)
-            return None
-        page, failure, detail = await self._read(lease, response)
+        page, failure, detail = await judging.reading(self.parts, lease.link, response)
         known = self.parts.keep.step_of(lease.link)
         if known is None:
             self.step += 1
@@ -303,72 +302,6 @@ class Crawl:
         # What is not kept is not learned from either: after a restart it could not be.
         self.parts.strategy.learn(visit if failure is None else replace(visit, page=None))
         return visit
-
-    async def _again(self, lease: Lease, response: Response) -> bool:
-        """Whether a failure that may pass is given another chance, later."""
-        name, url = host(response.final_url), lease.link.url
-        self._streaks[name] = self._streaks.pop(name, 0) + 1
-        if len(self._streaks) > _STREAKS:
-            del self._streaks[next(iter(self._streaks))]
-        tries = self._tries[url] = self._tries.get(url, 0) + 1
-        wait = backoff(max(tries, self._streaks[name]), response, base=self.budget.backoff)
-        self.trouble = f"{response.failure} {response.final_url}: {response.detail}; next attempt in {wait:.0f} s"
-        if name != lease.host:
-            # Not this host's fault: its redirect is taken at its word, and the other host is left alone for a while.
-            self.parts.keep.retry(lease.link, response, tries)
-            await self.parts.frontier.block(name, self.parts.clock() + wait)
-            await self._moved(lease, response)
-            return True
-        if tries >= self.budget.attempts:
-            return False
-        self.parts.keep.retry(lease.link, response, tries)
-        await self.parts.frontier.give_back(lease, wait=wait)
-        return True
-
-    async def _moved(self, lease: Lease, response: Response) -> None:
-        """The link leads to a host that has to be waited for: the frontier gets the new address in its place."""
-        self._tries.pop(lease.link.url, None)
-        link = replace(lease.link, url=response.final_url, depth=lease.link.depth + 1)
-        refusal = self.parts.fences.refusal(link)
-        offers = [Offer(link, lease.place)] if refusal is None else []
-        wait = self._wait(lease.host, response)
-        await self.parts.frontier.complete(lease, refusal or f"moved {link.url}", offers, wait=wait)
-
-    async def _read(self, lease: Lease, response: Response) -> tuple[Page | None, Failure | None, str]:
-        """The page of a response, or the named reason why there is none."""
-        if response.failure is not None:
-            return None, response.failure, response.detail
-        if response.final_url != lease.link.url:
-            known = await self.parts.frontier.find(response.final_url)
-            if known is not None and (known.state == "leased" or known.reason == "fetched"):
-                return None, Failure.DUPLICATE, f"leads to {response.final_url}, which is here already"
-        page = self.parts.parse(response, lease.link)
-        if isinstance(page, Failure):
-            return None, page, f"content type {response.content_type or 'unknown'}"
-        if self.parts.fences.directives and "noindex" in page.directives:
-            return page, Failure.NOINDEX, "the page asks not to be kept"
-        return page, None, ""
-
-    def _wait(self, name: str, response: Response) -> float:
-        """Seconds from now until the host may be asked again: its delay runs from the last request's start."""
-        if self.parts.delay_of is None or host(response.final_url) != name:
-            return 0.0
-        wait = response.wait or 0.0
-        if response.failure != Failure.ROBOTS:
-            wait = max(wait, response.at + self.parts.delay_of(name) - self.parts.clock())
-        return wait
-
-    async def _aftermath(self, visit: Visit, response: Response) -> None:
-        """What follows from a visit once it is complete."""
-        parts = self.parts
-        ends = {hop.url for hop in response.hops} | {response.final_url}
-        ends.discard(visit.link.url)
-        if ends and visit.failure is None:
-            await parts.frontier.settle(sorted(ends), "fetched")
-        if parts.fences.monotony is not None and visit.page is not None:
-            parts.fences.monotony.seen(visit.link.url, visit.page.words, visit.link.source)
-        if scores := parts.strategy.revise():
-            await parts.frontier.rescore(parts.fences.late(scores))
 
 
 def seed_links(urls: Sequence[str]) -> list[Link]:

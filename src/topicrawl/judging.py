@@ -1,0 +1,45 @@
+"""From what came back to what it means: a page or a named reason, how long its host rests, what follows from it."""
+
+from __future__ import annotations
+
+from topicrawl.parts import Parts
+from topicrawl.records import Failure, Link, Page, Response, Visit
+from topicrawl.urls import host
+
+
+async def reading(parts: Parts, link: Link, response: Response) -> tuple[Page | None, Failure | None, str]:
+    """The page of a response, or the named reason why there is none, with a line for people."""
+    if response.failure is not None:
+        return None, response.failure, response.detail
+    if response.final_url != link.url:
+        known = await parts.frontier.find(response.final_url)
+        if known is not None and (known.state == "leased" or known.reason == "fetched"):
+            return None, Failure.DUPLICATE, f"leads to {response.final_url}, which is here already"
+    page = parts.parse(response, link)
+    if isinstance(page, Failure):
+        return None, page, f"content type {response.content_type or 'unknown'}"
+    if parts.fences.directives and "noindex" in page.directives:
+        return page, Failure.NOINDEX, "the page asks not to be kept"
+    return page, None, ""
+
+
+def pause(parts: Parts, name: str, response: Response) -> float:
+    """Seconds from now until the host may be asked again: its delay runs from the last request's start."""
+    if parts.delay_of is None or host(response.final_url) != name:
+        return 0.0
+    wait = response.wait or 0.0
+    if response.failure != Failure.ROBOTS:
+        wait = max(wait, response.at + parts.delay_of(name) - parts.clock())
+    return wait
+
+
+async def aftermath(parts: Parts, visit: Visit, response: Response) -> None:
+    """What follows from a visit once it is complete."""
+    ends = {hop.url for hop in response.hops} | {response.final_url}
+    ends.discard(visit.link.url)
+    if ends and visit.failure is None:
+        await parts.frontier.settle(sorted(ends), "fetched")
+    if parts.fences.monotony is not None and visit.page is not None:
+        parts.fences.monotony.seen(visit.link.url, visit.page.words, visit.link.source)
+    if scores := parts.strategy.revise():
+        await parts.frontier.rescore(parts.fences.late(scores))
