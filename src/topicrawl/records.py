@@ -36,7 +36,7 @@ class Failure(StrEnum):
     ROBOTS = "robots"  # forbidden by robots.txt
     ROBOTS_UNREACHABLE = "robots_unreachable"  # no answer for robots.txt, so nothing may be asked yet
     NOINDEX = "noindex"  # the page asks not to be kept
-    DUPLICATE = "duplicate"  # a redirect to a page that is here already
+    DUPLICATE = "duplicate"  # it leads to a page that is here already, or repeats one
     UNPARSED = "unparsed"  # hostile or broken beyond the parser's limits
     NOT_RECORDED = "not_recorded"  # replay only: the link leads out of the recording
 
@@ -167,6 +167,7 @@ class Visit:
     at: float = 0.0
     status: int = 0
     detail: str = ""
+    twin: str = ""  # the address of the page that it repeats, with the failure `DUPLICATE`
 
 
 #: A fetcher is a function; politeness, robots and recording wrap functions.

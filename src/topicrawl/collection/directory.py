@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +20,7 @@ from types import TracebackType
 from topicrawl import topic as topics
 from topicrawl.collection import report
 from topicrawl.collection.archive import Archive, Spot
+from topicrawl.collection.duplicates import Duplicates
 from topicrawl.collection.links import Packed
 from topicrawl.collection.store import Kept, Store, Stored
 from topicrawl.database import Lock, errors_of, is_held
@@ -95,6 +96,7 @@ class Collection:
         recent = self.store.visits("step > (SELECT max(step) FROM visits) - ?", (_RECENT,))
         self._recent = {row.requested: row for row in recent}
         self._since_look = 0
+        self.duplicates: Duplicates | None = None  # None: nobody looks for them
 
     def recover(self) -> list[Stored]:
         """Cut the archive to what the store knows; returns the visits whose pages no longer read back.
@@ -118,12 +120,18 @@ class Collection:
 
     def keep(self, found: Iterable[tuple[Visit, Response, Packed | None]]) -> None:
         """Archive and store visits. When this returns, no kill can lose them."""
-        rows = [Kept(visit, response, self._archived(visit, response), links) for visit, response, links in found]
+        rows = [
+            Kept(visit, response, self._archived(visit, response), links, self._marks(visit))
+            for visit, response, links in found
+        ]
         self.store.add(rows)
         self._since_look += len(rows)
         if self._since_look >= _SPACE_EVERY:
             self._since_look = 0
             self.check_space()
+
+    def _marks(self, visit: Visit) -> Sequence[int]:
+        return self.duplicates.stored(visit.url) if self.duplicates is not None and visit.failure is None else ()
 
     def _archived(self, visit: Visit, response: Response) -> Spot | None:
         """Where the page of a visit stands in the archive."""

@@ -37,6 +37,12 @@ SHAPE = Shape(
         " status INTEGER NOT NULL, attempt INTEGER NOT NULL, at REAL NOT NULL)",
         "CREATE TABLE hosts (origin TEXT PRIMARY KEY, delay REAL, sitemaps TEXT NOT NULL) WITHOUT ROWID",
     ),
+    upgrades=(
+        (
+            "ALTER TABLE visits ADD COLUMN twin TEXT NOT NULL DEFAULT ''",
+            "CREATE TABLE marks (mark INTEGER PRIMARY KEY, step INTEGER NOT NULL)",
+        ),
+    ),
 )
 
 
@@ -62,6 +68,7 @@ class Stored(NamedTuple):
     segment: int | None
     start: int | None
     length: int | None
+    twin: str  # the address of the page that it repeats, "" when it repeats none
 
     @property
     def spot(self) -> Spot | None:
@@ -86,6 +93,7 @@ class Kept(NamedTuple):
     response: Response
     spot: Spot | None
     links: Packed | None
+    marks: Sequence[int] = ()  # by which pages that repeat this one are found
 
 
 class Store:
@@ -101,13 +109,16 @@ class Store:
             for row in rows:
                 self._add(*row)
 
-    def _add(self, visit: Visit, response: Response, spot: Spot | None, links: Packed | None) -> None:
+    def _add(
+        self, visit: Visit, response: Response, spot: Spot | None, links: Packed | None, marks: Sequence[int]
+    ) -> None:
         link, place = visit.link, visit.place
         row = Stored(
             visit.step, fingerprint(link.url), link.url, visit.url, link.source, writable(link.anchor), link.depth,
             place.score, json.dumps(place.parts), json.dumps(place.carry), visit.relevance,
             visit.failure, writable(visit.detail), visit.status, visit.at, response.seconds,
             spot.segment if spot else None, spot.offset if spot else None, spot.length if spot else None,
+            visit.twin,
         )  # fmt: skip
         self.db.execute(_ADD_VISIT, row)
         if visit.failure is not None:
@@ -120,6 +131,9 @@ class Store:
                 len(page.words), len(response.body), writable(response.content_type), page.canonical, page.digest,
             )  # fmt: skip
             self.db.execute("INSERT OR REPLACE INTO pages VALUES (?,?,?,?,?,?,?,?,?,?)", values)
+        if marks:
+            # The newest wins: the page of an older one may have been lost.
+            self.db.executemany(_ADD_MARK, [(mark, visit.step) for mark in marks])
         if links is not None:
             self.db.execute("INSERT OR REPLACE INTO links VALUES (?,?,?,?,?)", (fingerprint(visit.url), *links))
 
@@ -180,6 +194,7 @@ class Store:
 
 
 _ADD_FAILURE = "INSERT INTO failures VALUES (?,?,?,?,?,?)"  # attempt 0: it was the last one
+_ADD_MARK = "INSERT OR REPLACE INTO marks VALUES (?,?)"
 _ADD_VISIT = f"INSERT OR REPLACE INTO visits VALUES ({','.join('?' * len(Stored._fields))})"
 
 

@@ -1,0 +1,50 @@
+"""The kept pages of a collection, as whoever looks for duplicates asks for them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from topicrawl.collection.archive import Archive
+from topicrawl.collection.store import Store
+from topicrawl.database import errors_of
+from topicrawl.errors import DamagedError
+from topicrawl.records import Page, Parse
+from topicrawl.urls import fingerprint
+
+log = logging.getLogger("topicrawl")
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Finds kept pages by their marks and reads them again out of the archive."""
+
+    store: Store
+    archive: Archive
+    parse: Parse
+
+    def steps(self, marks: Sequence[int]) -> dict[int, int]:
+        """Mark → the step of the page that left it."""
+        sql = f"SELECT mark, step FROM marks WHERE mark IN ({','.join('?' * len(marks))})"
+        with errors_of(self.store.path):
+            return dict(self.store.db.execute(sql, marks))
+
+    def step_at(self, url: str) -> int | None:
+        """The step of the page at an address."""
+        for (step,) in self.store.rows("SELECT step FROM pages WHERE id=?", (fingerprint(url),)):
+            return int(str(step))
+        return None
+
+    def page(self, step: int) -> Page | None:
+        """A page as it was read; None when it is lost."""
+        row = next(self.store.visits("step=?", (step,)), None)
+        if row is None or row.spot is None or row.failure is not None:
+            return None
+        try:
+            response = replace(self.archive.read(row.spot), url=row.requested, final_url=row.url)
+        except DamagedError as error:
+            log.warning("cannot compare with %s: %s", row.url, error)
+            return None
+        page = self.parse(response, row.link)
+        return page if isinstance(page, Page) else None
