@@ -13,6 +13,7 @@ from topicrawl.errors import TopicrawlError
 
 #: Command → what it is for. The module of the same name holds the function `command`.
 COMMANDS = {
+    "seeds": "Find the first pages for a topic: search engines vote.",
     "crawl": "Crawl the web for a topic into a directory, or go on with one.",
     "topic": "Describe a topic in a file that can be read and edited.",
     "status": "What a crawl has done so far.",

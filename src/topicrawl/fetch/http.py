@@ -51,6 +51,7 @@ class Http:
             "User-Agent": settings.user_agent,
             "Accept": ", ".join((*settings.accept, "*/*;q=0.1")),
             "Accept-Encoding": "gzip, deflate, br, zstd",
+            **settings.headers,
         }
 
     async def __aenter__(self) -> Self:
@@ -111,6 +112,8 @@ class Http:
             failure, detail = _named(error)
         wait = retry_after(headers.get("retry-after", ""), self.clock()) if failure and headers else None
         seconds = time.perf_counter() - begun
+        if self.settings.headers:
+            request = {}  # a key among them is not to be archived
         answered = Response(url, url, status, headers, body, trip.at, seconds=seconds, request=request)
         return replace(answered, failure=failure, detail=detail, wait=wait) if failure else answered
 

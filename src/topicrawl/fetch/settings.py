@@ -28,6 +28,7 @@ class HttpSettings:
     name_seconds: int = 60  # how long the addresses of a name are remembered
     allow: tuple[Network, ...] = ()  # networks that are opened although they are not public
     resolve: Mapping[str, str] = field(default_factory=dict)  # addresses of names, as in a hosts file
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # more of them; a key is shown to nobody else
 
     @property
     def user_agent(self) -> str:

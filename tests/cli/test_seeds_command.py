@@ -1,0 +1,123 @@
+"""`seeds`, and `crawl` without seeds: three engines of a SearXNG-compatible server vote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.cli.live import live_site
+from tests.seeds.searx import ENGINES, searx
+
+from topicrawl.cli import seed_finding
+from topicrawl.seeds import metasearch
+
+NAMED = [word for engine in ENGINES for word in ("--engine", f"searxng:{engine}")]
+
+
+@pytest.fixture(autouse=True)
+def nothing_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever this machine has, no test asks the live web."""
+    monkeypatch.delenv("SEARXNG_URL", raising=False)
+    monkeypatch.delenv("BRAVE_API_KEY", raising=False)
+    monkeypatch.setattr(metasearch, "installed", lambda: False)
+    monkeypatch.setattr(seed_finding, "_PAUSE", 0.0)
+
+
+@contextmanager
+def server(broken: Mapping[str, tuple[int, bytes]] | None = None) -> Iterator[tuple[list[str], list[str]]]:
+    """The options for a server whose engines answer, but for the broken ones; and what it was asked."""
+
+    def answer(path: str) -> tuple[int, Mapping[str, str], bytes]:
+        for engine, (status, body) in (broken or {}).items():
+            if f"engines={engine}" in path:
+                return status, {"Content-Type": "application/json"}, body
+        body = searx(path)
+        return (404, {}, b"") if body is None else (200, {"Content-Type": "application/json"}, body)
+
+    with live_site(answer) as (address, asked):
+        yield ["--searxng", address, "--allow-net", "127.0.0.0/8", *NAMED], asked
+
+
+def test_the_vote_groups_are_those_of_the_papers(run) -> None:  # type: ignore[no-untyped-def]
+    with server() as (options, _):
+        ran = run("seeds", "dengue fever", *options, "--json")
+    assert ran.code == 0, ran.err
+    found = json.loads(ran.out)
+    groups = {row["url"]: (row["group"], row["votes"]) for row in found["seeds"]}
+    assert groups == {
+        "https://who.example/": ("most relevant", 3),
+        "https://cdc.example/": ("most relevant", 3),
+        "https://clinic.example/": ("relevant", 2),
+        "https://news.example/": ("too few votes", 1),
+        "https://blog.example/": ("too few votes", 1),
+        "https://shop.example/": ("too few votes", 1),
+    }
+    assert found["seeds"][0]["ranks"] == {"google": 1, "msn": 1, "yahoo": 2}
+    assert found["seeds"][0]["snippet"] == "What who says of dengue & fever."
+    assert found["voters"] == ["google", "msn", "yahoo"]
+
+
+def test_broken_engines_are_named_and_the_rest_still_vote(run) -> None:  # type: ignore[no-untyped-def]
+    with server({"yahoo": (200, b"<html>garbage"), "msn": (500, b"")}) as (options, _):
+        ran = run("seeds", "dengue fever", *options)
+    assert ran.code == 0, ran.err
+    assert "yahoo has no vote: no JSON" in ran.err
+    assert "msn has no vote: server_error" in ran.err
+    assert "only google answered" in ran.err
+    assert ran.out.splitlines() == [f"https://{name}.example/" for name in ("who", "cdc", "news", "clinic")]
+
+
+def test_when_no_engine_answers_all_are_named_and_it_is_said_what_to_do(run) -> None:  # type: ignore[no-untyped-def]
+    with server(dict.fromkeys(ENGINES, (503, b""))) as (options, _):
+        ran = run("seeds", "dengue fever", *options)
+    assert ran.code == 2
+    line = ran.err.splitlines()[-1]
+    assert all(engine in line for engine in (*ENGINES, "--engine", "--seed URL"))
+
+
+@pytest.mark.parametrize("command", ["seeds"])
+def test_without_any_engine_one_line_says_how_to_set_one_up(run, command: str) -> None:  # type: ignore[no-untyped-def]
+    ran = run(command, "dengue fever")
+    assert ran.code == 2
+    assert "Traceback" not in ran.err
+    assert all(word in ran.err for word in ("topicrawl[search]", "SEARXNG_URL", "BRAVE_API_KEY", "--seed URL"))
+    assert not Path("dengue-fever").exists()
+
+
+def test_more_votes_than_engines_are_refused(run) -> None:  # type: ignore[no-untyped-def]
+    with server() as (options, _):
+        ran = run("seeds", "dengue fever", *options, "--votes", 4)
+    assert ran.code == 2
+    assert "4 votes cannot be had from 3 engines" in ran.err
+
+
+def test_the_negative_query_makes_examples_of_both_kinds(run) -> None:  # type: ignore[no-untyped-def]
+    with server() as (options, _):
+        ran = run("seeds", "dengue fever", *options, "--negative", "-", "--examples", "ex.tsv", "--out", "seeds.txt")
+    assert ran.code == 0, ran.err
+    rows = [line.split("\t") for line in Path("ex.tsv").read_text("utf-8").splitlines()]
+    labels = {url.removeprefix("https://").partition(".")[0]: label for url, label in rows}
+    assert labels == {
+        **dict.fromkeys(("who", "cdc", "clinic"), "relevant"),
+        **dict.fromkeys(("cars", "faces"), "irrelevant"),
+    }
+    assert ran.out == ""
+
+
+def test_what_was_found_can_be_counted_again_without_a_network(run) -> None:  # type: ignore[no-untyped-def]
+    with server() as (options, asked):
+        run("seeds", "dengue fever", *options, "--out", "found.json")
+        before = len(asked)
+        ran = run("seeds", "dengue fever", "--engine", "recorded:found.json", "--votes", 3)
+        assert len(asked) == before
+    assert ran.out.splitlines() == ["https://who.example/", "https://cdc.example/"]
+
+
+def test_a_file_that_cannot_be_written_is_one_line(run) -> None:  # type: ignore[no-untyped-def]
+    with server() as (options, _):
+        ran = run("seeds", "dengue fever", *options, "--out", "no/such/place.txt")
+    assert ran.code == 3
+    assert "place.txt" in ran.err
