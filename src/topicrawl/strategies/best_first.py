@@ -57,10 +57,12 @@ class BestFirst(Strategy):
         on_page = vsm.score(visit.page) if self.page and visit.page else 0.0
         in_anchors = vsm.phrases([link.anchor or link.alt for link in links]) if self.anchor else [0.0] * len(links)
         page, anchor = self.page / (self.page + self.anchor), self.anchor / (self.page + self.anchor)
-        return [
-            Place(page * on_page + anchor * in_anchor, None, (("page", on_page), ("anchor", in_anchor)))
-            for in_anchor in in_anchors
-        ]
+        # Most anchors say nothing of the topic, and what is equal is one.
+        places: dict[float, Place | None] = {
+            in_anchor: Place(page * on_page + anchor * in_anchor, None, (("page", on_page), ("anchor", in_anchor)))
+            for in_anchor in dict.fromkeys(in_anchors)
+        }
+        return [places[in_anchor] for in_anchor in in_anchors]
 
 
 @dataclass

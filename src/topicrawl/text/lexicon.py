@@ -57,6 +57,20 @@ _SAME = {"nb": "no", "nn": "no"}
 _CACHED = 200_000
 
 
+class _Weighted(dict[str, tuple[str, float]]):
+    """Word → its term and that term's idf; a word that is not known yet is looked up."""
+
+    def __init__(self, of: Lexicon) -> None:
+        self._lexicon = of
+
+    def __missing__(self, word: str) -> tuple[str, float]:
+        if len(self) >= _CACHED:
+            self.clear()
+        (term,) = self._lexicon.aligned((word,))
+        entry = self[word] = (term, self._lexicon.idf(term) if term else 0.0)
+        return entry
+
+
 class Lexicon:
     """The words of one language; ask `lexicon(language)` for it.
 
@@ -74,7 +88,7 @@ class Lexicon:
         known = algorithm in Stemmer.algorithms()
         self._stemmer = Stemmer.Stemmer(algorithm, 0) if known else None
         self._terms: dict[str, str] = {}  # word → its term, or "" when it is none
-        self._weighted: dict[str, tuple[str, float]] = {}  # word → its term and that term's idf
+        self._weighted = _Weighted(self)
 
     @cached_property
     def stop(self) -> frozenset[str]:
@@ -131,20 +145,15 @@ class Lexicon:
         {'owl': 2.0, 'night': 1.0}
         """
         found: dict[str, float] = {}
-        known = self._weighted.get
         # Counting first: a page repeats its words, and the large table is asked for each only once.
-        for word, count in Counter(words).items():
-            term, idf = known(word) or self._weigh(word)
-            found[term] = found.get(term, 0.0) + count * idf
+        counts = Counter(words)
+        for (term, idf), count in zip(map(self._weighted.__getitem__, counts), counts.values(), strict=True):
+            if term in found:
+                found[term] += count * idf
+            else:
+                found[term] = count * idf
         found.pop("", None)
         return found
-
-    def _weigh(self, word: str) -> tuple[str, float]:
-        if len(self._weighted) >= _CACHED:
-            self._weighted.clear()
-        (term,) = self.aligned((word,))
-        entry = self._weighted[word] = (term, self.idf(term) if term else 0.0)
-        return entry
 
     def idf(self, term: str) -> float:
         """How rare a stem is: 0 for one in every document; an unknown one counts as the rarest known.
