@@ -18,6 +18,7 @@ COMMANDS = {
     "topic": "Describe a topic in a file that can be read and edited.",
     "status": "What a crawl has done so far.",
     "why": "Why a page was fetched, or why it was not.",
+    "export": "The pages of a crawl for other programs: JSON lines, Parquet, CSV, WARC, Markdown.",
     "strategies": "The crawlers that there are, with their parameters.",
     "train": "Learn from examples and browsing sessions, for crawls to come.",
     "lab": "Run crawlers over a recorded web.",

@@ -94,20 +94,24 @@ class Archive:
 
     def read(self, spot: Spot) -> Response:
         """The response at a spot, without the headers of its request."""
+        member = self.member(spot)
+        try:
+            return decoded(member)
+        except DamagedError as error:
+            raise DamagedError(f"{self._path(spot.segment)} at byte {spot.offset}: {error}") from error
+
+    def member(self, spot: Spot) -> bytes:
+        """The record at a spot as it stands in the file: one gzip member, if it is whole."""
         path = self._path(spot.segment)
         try:
             file = os.open(path, os.O_RDONLY)
             try:
-                member = os.pread(file, spot.length, spot.offset)
+                return os.pread(file, spot.length, spot.offset)
             finally:
                 os.close(file)
         except OSError as error:
             kind = DamagedError if error.errno in _LOST else CollectionError
             raise kind(f"{path} cannot be read: {error.strerror}") from error
-        try:
-            return decoded(member)
-        except DamagedError as error:
-            raise DamagedError(f"{path} at byte {spot.offset}: {error}") from error
 
     def whole(self, spot: Spot) -> bool:
         """Does the response at this spot still read back?"""

@@ -65,6 +65,25 @@ def encoded(response: Response, address: str, random: Random) -> tuple[bytes, by
     return b"".join((*_redirects(response, date, random), request)), answer
 
 
+def metadata(refers_to: str, url: str, at: float, told: bytes, random: Random) -> bytes:
+    """A member with JSON about the record of the identifier `refers_to`."""
+    fields = f"{_fields('metadata', _urn(random), _date(at))}WARC-Refers-To: <{refers_to}>\r\n"
+    return _member(f"{fields}WARC-Target-URI: {_uri(url)}\r\nContent-Type: application/json\r\n", b"", told)
+
+
+def record_id(member: bytes) -> str:
+    """The identifier of the record in a member.
+
+    >>> record_id(encoded(Response("http://a.org/", "http://a.org/", 200), "", Random(7))[1])[:9]
+    'urn:uuid:'
+    """
+    record, _ = unpacked(member)
+    if record is None:
+        raise DamagedError("not one whole record")
+    fields = {name.lower(): value for name, value in _lines(record.partition(_END)[0])}
+    return fields.get("warc-record-id", "").strip("<>")
+
+
 def decoded(member: bytes) -> Response:
     """The response in a member that `encoded` made; the request's headers stand in the record before it.
 

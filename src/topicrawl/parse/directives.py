@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 #: Names that may stand before a colon without being a robot's name.
 _VALUED = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
@@ -33,13 +33,23 @@ def directives(header: str, metas: Iterable[str] = ()) -> frozenset[str]:
     return found | _from_header(header) if header else found
 
 
-def _from_header(header: str) -> frozenset[str]:
-    found: frozenset[str] = frozenset()
+def addressed(header: str) -> Iterator[str]:
+    """The words of an X-Robots-Tag header that speak to us, as they stand there.
+
+    >>> list(addressed("noai, max-snippet: 20, googlebot: noindex"))
+    ['noai', 'max-snippet: 20']
+    """
     agent = ""
     for part in header.lower().split(","):
         named = _AGENT.match(part)
         if named and named[1] not in _VALUED:
             agent, part = named[1], part[named.end() :]
-        if agent in _OURS:
-            found |= _MEANING.get(part.strip(), frozenset())
+        if agent in _OURS and (word := part.strip()):
+            yield word
+
+
+def _from_header(header: str) -> frozenset[str]:
+    found: frozenset[str] = frozenset()
+    for word in addressed(header):
+        found |= _MEANING.get(word, frozenset())
     return found

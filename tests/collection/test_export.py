@@ -1,0 +1,322 @@
+"""Exports: the same pages in every format, all of them or nothing, in little memory."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import zstandard
+from tests.collection.made_collection import HOST, START, made, page
+from warcio.archiveiterator import ArchiveIterator
+
+from topicrawl.collection import export_parquet
+from topicrawl.collection.export import Choice, Exported, Pages, Text, columns
+from topicrawl.collection.export_run import FORMATS, Done, Job, export, text_for
+from topicrawl.errors import UsageError
+from topicrawl.urls import fingerprint
+
+RELEVANT = [1, 2, 3, 4, 6]
+DAY = 86_400.0
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made(tmp_path_factory.mktemp("export") / "dengue")
+
+
+def exported(directory: Path, job: Job, choice: Choice | None = None, text: Text | None = None) -> Done:
+    pages = Pages(directory, choice or Choice(), text_for(job.to, text))
+    try:
+        return export(pages, job, lambda: None, clock=lambda: START)
+    finally:
+        pages.close()
+
+
+def rows(directory: Path, choice: Choice | None = None, text: Text = Text.VISIBLE) -> list[Exported]:
+    pages = Pages(directory, choice or Choice(), text)
+    try:
+        return list(pages)
+    finally:
+        pages.close()
+
+
+def numbers(found: list[Exported]) -> list[int]:
+    return [int(row.url.rpartition("/")[2]) for row in found]
+
+
+# What is in it
+
+
+def test_a_row_says_all_that_is_known_of_a_page(collection: Path) -> None:
+    row = rows(collection)[2]
+    assert row.id == f"{fingerprint(row.url) % 2**64:016x}"
+    assert (row.url, row.text, row.language, row.type) == (f"{HOST}/3", "Number 3\nFieber", "de", "text/html")
+    assert (row.relevance, row.relevant, row.score, row.step, row.depth) == (0.7, True, 0.5, 3, 2)
+    assert row.fetched == datetime.fromtimestamp(START + 3 * DAY, UTC)
+    assert row.chain == (f"{HOST}/1", f"{HOST}/2", f"{HOST}/3")
+    assert (row.robots, row.tdm_reserved, row.segment) == (("noai",), True, "00001.warc.gz")
+    assert row.title == 'half ?, "quotes", <b>, a | pipe,\nnew line = =cmd()'
+
+
+def test_a_licence_comes_with_where_it_was_named(collection: Path) -> None:
+    row = rows(collection)[1]
+    assert (row.licence, row.licence_from) == ("https://creativecommons.org/licenses/by/4.0/", "rel")
+
+
+@pytest.mark.parametrize(
+    ("choice", "chosen"),
+    [
+        (Choice(), RELEVANT),
+        (Choice(relevance=0.0), [1, 2, 3, 4, 5, 6]),
+        (Choice(relevance=0.75), [1, 2]),
+        (Choice(languages=("de", "")), [3, 6]),
+        (Choice(hosts=("a.example",)), RELEVANT),
+        (Choice(hosts=("w.a.example", "xa.example")), []),
+        (Choice(types=("text/plain",)), [4]),
+        (Choice(types=("text",)), RELEVANT),
+        (Choice(since=START + 3 * DAY), [3, 4, 6]),
+        (Choice(until=START + 3 * DAY), [1, 2]),
+    ],
+    ids=["relevant", "all", "very", "language", "host", "other hosts", "type", "family of types", "since", "until"],
+)
+def test_filters_choose_pages(collection: Path, choice: Choice, chosen: list[int]) -> None:
+    assert numbers(rows(collection, choice)) == chosen
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (Text.VISIBLE, "Number 1\ndengue fever, the seed"),
+        (Text.MARKDOWN, "# Number 1\n\ndengue fever, the seed"),
+        (Text.NONE, ""),
+    ],
+    ids=["visible", "markdown", "none"],
+)
+def test_the_text_is_as_chosen(collection: Path, text: Text, expected: str) -> None:
+    assert rows(collection, text=text)[0].text == expected
+
+
+def test_a_page_that_is_no_html_is_text_in_markdown_too(collection: Path) -> None:
+    assert rows(collection, text=Text.MARKDOWN)[3].text == "Plain words\nof dengue"
+
+
+# In every format
+
+
+def _of_jsonl(path: Path) -> Iterator[dict[str, object]]:
+    yield from map(json.loads, path.read_text("utf-8").splitlines())
+
+
+def _of_csv(path: Path) -> Iterator[dict[str, object]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        yield from csv.DictReader(file)
+
+
+def _of_parquet(path: Path) -> Iterator[dict[str, object]]:
+    # Loaded late, as every process that runs tests reads this file.
+    from pyarrow import parquet
+
+    yield from parquet.read_table(path).to_pylist()
+
+
+def _of_warc(path: Path) -> Iterator[dict[str, object]]:
+    with path.open("rb") as file:
+        responses = set()
+        for record in ArchiveIterator(file, check_digests="raise"):
+            body = record.content_stream().read()
+            if record.rec_type == "response":
+                responses.add(record.rec_headers.get_header("WARC-Record-ID"))
+            if record.rec_type == "metadata":
+                assert record.rec_headers.get_header("WARC-Refers-To") in responses
+                row = json.loads(body)
+                assert row["url"] == record.rec_headers.get_header("WARC-Target-URI")
+                yield row
+
+
+def _of_markdown(path: Path) -> Iterator[dict[str, object]]:
+    for file in path.glob("??/*.md"):
+        head = file.read_text("utf-8").split("---\n")[1]
+        row = {name: json.loads(value) for name, _, value in (line.partition(": ") for line in head.splitlines())}
+        assert file.stem == row["id"]
+        yield row
+
+
+READERS: dict[str, Callable[[Path], Iterator[dict[str, object]]]] = {
+    "jsonl": _of_jsonl, "csv": _of_csv, "parquet": _of_parquet, "warc": _of_warc, "markdown": _of_markdown,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_ids_agree_across_formats(collection: Path, tmp_path: Path, to: str) -> None:
+    done = exported(collection, Job(to, tmp_path / "out"))
+    assert done.pages == len(RELEVANT)
+    found = {str(row["id"]): row["url"] for row in READERS[to](tmp_path / "out")}
+    assert found == {row.id: row.url for row in rows(collection)}
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_the_same_pages_make_the_same_bytes(collection: Path, tmp_path: Path, to: str) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        exported(collection, Job(to, tmp_path / name / "out"))
+    first, second = (
+        {
+            path.relative_to(tmp_path / name): path.read_bytes()
+            for path in (tmp_path / name).rglob("*")
+            if path.is_file()
+        }
+        for name in ("one", "two")
+    )
+    assert first == second
+
+
+def test_pandas_and_arrow_read_the_parquet(collection: Path, tmp_path: Path) -> None:
+    import pandas
+    import pyarrow
+    from pyarrow import parquet
+
+    exported(collection, Job("parquet", tmp_path / "out.parquet"))
+    frame = pandas.read_parquet(tmp_path / "out.parquet")
+    assert list(frame.columns) == [column.name for column in columns()]
+    assert frame.fetched.dt.year.unique().tolist() == [2023]
+    assert [list(chain) for chain in frame.chain][1] == [f"{HOST}/1", f"{HOST}/2"]
+    assert frame.tdm_reserved.tolist() == [None, None, True, None, None]
+    schema = parquet.read_schema(tmp_path / "out.parquet")
+    assert schema.field("relevance").type == pyarrow.float64()
+    assert b"threshold" in schema.field("relevant").metadata[b"description"]
+
+
+def test_pandas_reads_the_csv(collection: Path, tmp_path: Path) -> None:
+    import pandas
+
+    exported(collection, Job("csv", tmp_path / "out.csv"))
+    frame = pandas.read_csv(tmp_path / "out.csv")
+    assert frame.text.tolist() == [row.text for row in rows(collection)]
+    assert frame.chain[1].split() == [f"{HOST}/1", f"{HOST}/2"]
+
+
+def test_records_are_copied_as_they_stand_in_the_archive(collection: Path, tmp_path: Path) -> None:
+    exported(collection, Job("warc", tmp_path / "out.warc.gz"))
+    row, copied = rows(collection)[0], (tmp_path / "out.warc.gz").read_bytes()
+    archive = (collection / "warc" / row.segment).read_bytes()
+    assert archive[row.offset : row.offset + row.length] in copied
+
+
+@pytest.mark.parametrize(
+    ("kind", "unpack"),
+    [("gz", gzip.decompress), ("zst", lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data))],
+    ids=["gz", "zst"],
+)
+@pytest.mark.parametrize("to", ["jsonl", "csv"])
+def test_lines_may_be_compressed(
+    collection: Path, tmp_path: Path, to: str, kind: str, unpack: Callable[[bytes], bytes]
+) -> None:
+    exported(collection, Job(to, tmp_path / "plain"))
+    exported(collection, Job.named(to, collection, tmp_path / f"out.{to}.{kind}"))
+    assert unpack((tmp_path / f"out.{to}.{kind}").read_bytes()) == (tmp_path / "plain").read_bytes()
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_an_export_of_nothing_is_whole(collection: Path, tmp_path: Path, to: str) -> None:
+    assert exported(collection, Job(to, tmp_path / "out"), Choice(languages=("xx",))).pages == 0
+    assert list(READERS[to](tmp_path / "out")) == []
+
+
+def test_the_card_tells_topic_counts_dates_strategy_licences_and_columns(collection: Path, tmp_path: Path) -> None:
+    done = exported(collection, Job("jsonl", tmp_path / "out.jsonl"))
+    card = Path(done.card).read_text("utf-8")
+    assert done.card == str(tmp_path / "out.jsonl.card.md")
+    for words in (
+        "# Web pages about dengue fever", "5 pages as jsonl", "Strategy: `best_first`", "2023-11-15 to 2023-11-20",
+        "- CC BY 4.0: 1", "- none named: 4", "1 pages reserve", "`noai` 1", f"Seeds: <{HOST}/1>", "- en: 3",
+        "robots.txt was obeyed", "on 2023-11-14",
+    ):  # fmt: skip
+        assert words in card, words
+    assert all(f"\n| `{column.name}` | {column.sentence} |" in card for column in columns())
+
+
+# All or nothing
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_an_export_that_is_interrupted_leaves_nothing_behind(collection: Path, tmp_path: Path, to: str) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    pages = Pages(collection, Choice(), text_for(to, None))
+    with pytest.raises(KeyboardInterrupt):
+        export(pages, Job(to, tmp_path / "out"), interrupted)
+    pages.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_what_exists_is_replaced_only_when_asked(collection: Path, tmp_path: Path, to: str) -> None:
+    exported(collection, Job(to, tmp_path / "out"), Choice(relevance=0.75))
+    with pytest.raises(UsageError, match="--force"):
+        exported(collection, Job(to, tmp_path / "out"))
+    assert len(list(READERS[to](tmp_path / "out"))) == 2
+    exported(collection, Job(to, tmp_path / "out", force=True))
+    assert len(list(READERS[to](tmp_path / "out"))) == len(RELEVANT)
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_a_folder_of_somebody_else_is_never_replaced(collection: Path, tmp_path: Path) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "README.md").write_text("years of work")
+    with pytest.raises(UsageError, match="name another"):
+        exported(collection, Job("markdown", tmp_path / "thesis", force=True))
+    assert (tmp_path / "thesis" / "README.md").read_text() == "years of work"
+
+
+def test_damaged_records_are_counted_and_the_rest_is_exported(tmp_path: Path) -> None:
+    directory = made(tmp_path / "dengue")
+    spoiled = rows(directory)[1]
+    with (directory / "warc" / spoiled.segment).open("r+b") as file:
+        file.seek(spoiled.offset + 20)
+        file.write(b"\xff" * 40)
+    done = exported(directory, Job("jsonl", tmp_path / "out.jsonl"))
+    assert (done.pages, done.unreadable) == (4, 1)
+    assert "1 pages whose stored record is damaged" in Path(done.card).read_text("utf-8")
+
+
+def test_without_pyarrow_the_error_says_what_to_install(
+    collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UsageError, match=r"topicrawl\[parquet\]"):
+        exported(collection, Job("parquet", tmp_path / "out"))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_memory_does_not_grow_with_the_collection(
+    tmp_path: Path, to: str, monkeypatch: pytest.MonkeyPatch, many: tuple[Path, Path]
+) -> None:
+    monkeypatch.setattr(export_parquet, "_GROUP_CHARACTERS", 200_000)
+    peaks = []
+    for number, directory in enumerate(many):
+        tracemalloc.start()
+        exported(directory, Job(to, tmp_path / str(number)))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.3 * peaks[0] + 100_000, peaks
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two collections, one seven times as large as the other: 900 KB of text."""
+    folder = tmp_path_factory.mktemp("many")
+    filler = "dengue fever " * 1000
+    one, two = (
+        made(folder / str(count), {n: (page(n, f"{n} {filler}"), {}, "en", 0.9) for n in range(1, count + 1)})
+        for count in (10, 70)
+    )
+    return one, two
