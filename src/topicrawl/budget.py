@@ -13,6 +13,7 @@ class Stop(StrEnum):
     FETCHES = "fetches reached"
     EMPTY = "frontier empty"
     UNREACHABLE = "only unreachable hosts left"
+    FOUND = "nothing promising left"
     TIME = "time is up"
     SPACE = "no disk space"
     INTERRUPTED = "interrupted"

@@ -120,6 +120,8 @@ class Crawl:
             return Stop.FETCHES
         if self.parts.clock() >= self._until:
             return Stop.TIME
+        if self.parts.discoveries is not None and self.parts.discoveries.over():
+            return Stop.FOUND
         return None
 
     def _reached(self) -> bool:
@@ -138,7 +140,7 @@ class Crawl:
             self.stopped = Stop.PAGES
             return True
         full = self._full()
-        if full not in (Stop.TIME, Stop.INTERRUPTED):
+        if full not in (Stop.TIME, Stop.INTERRUPTED, Stop.FOUND):
             return False
         self._grace = min(self._grace, self.parts.clock() + self.budget.grace)
         if self.parts.clock() < self._grace:
@@ -298,6 +300,8 @@ class Crawl:
             self.parts.relevance.score(page) if page is not None else None,
             failure, response.at, response.status, detail,
         )  # fmt: skip
+        if known is None and self.parts.discoveries is not None:
+            self.parts.discoveries.seen(visit.relevance if failure is None else None)
         self.settled = False
         # What is not kept is not learned from either: after a restart it could not be.
         self.parts.strategy.learn(visit if failure is None else replace(visit, page=None))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from topicrawl.discoveries import Discoveries
 from topicrawl.frontier.contract import Frontier
 from topicrawl.placing import Fences, Outlink
 from topicrawl.records import Fetch, Link, Parse, Response, Visit
@@ -50,3 +51,4 @@ class Parts:
     clock: Callable[[], float]  # seconds since 1970
     fences: Fences = field(default_factory=Fences)  # which links may be followed
     delay_of: Callable[[str], float] | None = None  # what robots.txt asks for, by host
+    discoveries: Discoveries | None = None  # what was found, to tell what is left; None: nobody asks

@@ -20,6 +20,7 @@ from topicrawl.collection.directory import Collection, occupied, topic_of
 from topicrawl.collection.links import packed
 from topicrawl.collection.store import Store
 from topicrawl.crawl import Crawl, seed_links
+from topicrawl.discoveries import Discoveries
 from topicrawl.errors import CollectionError, SeedError, SettingError
 from topicrawl.fetch.guard import networks
 from topicrawl.fetch.http import Http, HttpSettings
@@ -257,6 +258,8 @@ def _http_settings(settings: Settings) -> HttpSettings:
 
 
 def _crawl(keeping: Keeping, strategy: Strategy, settings: Settings, frontier: Sqlite) -> Crawl:
+    discoveries = Discoveries(strategy.setting.topic.threshold, settings.stop_when_found)
+    discoveries.again(report.discoveries(keeping.collection.store, discoveries.threshold))
     parts = Parts(
         frontier=frontier,
         fetch=keeping.collection.through(keeping.polite),
@@ -271,6 +274,7 @@ def _crawl(keeping: Keeping, strategy: Strategy, settings: Settings, frontier: S
             scope=keeping.polite.scope,
         ),
         delay_of=keeping.polite.delay_of,
+        discoveries=discoveries,
     )
     budget = Budget(
         pages=settings.pages, seconds=settings.seconds, concurrency=settings.concurrency,

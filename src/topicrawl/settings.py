@@ -26,6 +26,7 @@ class Settings:
     sessions: Annotated[str, "A file of browsing sessions, for strategies that learn from them."] = ""
     pages: Annotated[int, "Stop when this many pages are kept, earlier runs included; 0: no limit."] = 1000
     seconds: Annotated[float, "Stop after this many seconds; 0: no limit."] = 0.0
+    stop_when_found: Annotated[float, "Stop when this share of what is in reach seems found; 0: never."] = 0.0
     delay: Annotated[float, "Seconds between two requests to one host; a longer Crawl-delay is honoured."] = 1.0
     concurrency: Annotated[int, "Fetches under way at once, each on another host."] = 64
     focus: Annotated[float, "Links worth less than this share of the best ones lately get few of the fetches."] = 0.5
@@ -49,8 +50,9 @@ class Settings:
             value = getattr(self, setting.name)
             if isinstance(value, int | float) and not 0 <= value < float("inf"):
                 raise SettingError(f"{setting.name} is {value}: it must be 0 or more")
-        if self.focus > 1:
-            raise SettingError(f"focus is {self.focus}: it is a share, from 0 to 1")
+        for name in ("focus", "stop_when_found"):
+            if getattr(self, name) > 1:
+                raise SettingError(f"{name} is {getattr(self, name)}: it is a share, from 0 to 1")
         for name in self.only:
             if canonical(f"http://{name}/") != f"http://{name}/" or ":" in name:
                 raise SettingError(f"only takes a host name such as example.org, not {name!r}")

@@ -28,6 +28,7 @@ from topicrawl.collection.store import Store
 from topicrawl.crawl import Crawl
 from topicrawl.database import errors_of
 from topicrawl.errors import SeedError, TopicError
+from topicrawl.frontier.contract import Counts
 from topicrawl.settings import Settings, known_settings, read_settings, seed_urls
 from topicrawl.topic import Topic
 
@@ -190,7 +191,7 @@ async def _shown(crawl: Crawl, tally: Tally, show: Show) -> Stop:
         ticker.cancel()
         restore()
         reason = crawl.stopped or Stop.INTERRUPTED
-        counts = await crawl.parts.frontier.counts()
+        counts = await _counts(crawl, tally)
         log.info("stop: %s, %s", reason, tally.line(counts))
         show.stop(tally, counts, reason)
     return reason
@@ -199,8 +200,16 @@ async def _shown(crawl: Crawl, tally: Tally, show: Show) -> Stop:
 async def _ticks(crawl: Crawl, tally: Tally, show: Show) -> None:
     """The figures keep moving while hosts keep us waiting."""
     while True:
-        show.tick(tally, await crawl.parts.frontier.counts(), crawl)
+        show.tick(tally, await _counts(crawl, tally), crawl)
         await asyncio.sleep(_TICK)
+
+
+async def _counts(crawl: Crawl, tally: Tally) -> Counts:
+    """How many links wait; the tally learns what they may be good for."""
+    counts = await crawl.parts.frontier.counts()
+    if crawl.parts.discoveries is not None:
+        tally.outlook = crawl.parts.discoveries.outlook(counts.waiting + counts.leased)
+    return counts
 
 
 def _on_signals(crawl: Crawl) -> Callable[[], None]:
@@ -241,7 +250,13 @@ def _closing_words(asked: Asked, directory: Path, stop: Stop, tally: Tally) -> N
     if tally.last is None and stop == Stop.PAGES:
         click.echo(f"nothing to do: {tally.pages} pages are kept; ask for more with --pages N", err=True)
         return
-    click.echo(f"{stop}: {tally.pages} pages, {tally.relevant} relevant ({tally.harvest:.0%}) in {directory}", err=True)
+    if tally.last is None and stop == Stop.FOUND:
+        click.echo(f"{stop}: {tally.pages} pages are kept; to go on all the same: --stop-when-found 0", err=True)
+        return
+    told = f", {tally.outlook.words}" if tally.outlook is not None and not tally.outlook.doubt else ""
+    click.echo(
+        f"{stop}: {tally.pages} pages, {tally.relevant} relevant ({tally.harvest:.0%}){told} in {directory}", err=True
+    )
     if not tally.pages:
         reasons = ", ".join(f"{name} {count}" for name, count in tally.failed.most_common(3)) or "no seed answered"
         click.echo(f"no page could be fetched ({reasons}): check the seeds and {directory}/crawl.log", err=True)

@@ -15,6 +15,7 @@ from topicrawl.budget import Stop
 from topicrawl.crawl import Crawl
 from topicrawl.frontier.contract import Counts
 from topicrawl.records import Visit
+from topicrawl.remaining import Outlook
 from topicrawl.topic import Topic
 from topicrawl.urls import host
 
@@ -35,6 +36,7 @@ class Tally:
     last: Visit | None = None
     best: str = ""  # the most relevant page of this run
     best_relevance: float = -1.0
+    outlook: Outlook | None = None  # how much of what can be found seems to be found
 
     def count(self, visit: Visit, now: float) -> None:
         self.last = visit
@@ -78,6 +80,7 @@ class Tally:
         return (
             f"{self.pages}{goal} pages, {self.relevant} relevant ({self.harvest:.0%}), {self.speed:.1f}/s, "
             f"{len(self.hosts)} hosts, {counts.waiting} links wait, {failed} failed, {self.eta} left"
+            + (f", {self.outlook.words}" if self.outlook is not None and not self.outlook.doubt else "")
         )
 
 
@@ -151,6 +154,7 @@ class Events:
                 "relevant": tally.relevant,
                 "waiting": counts.waiting,
                 "failures": dict(tally.failed),
+                "outlook": tally.outlook.values() if tally.outlook is not None else None,
             }
         )
 
@@ -185,6 +189,7 @@ class Terminal:
         rows = {
             "pages": f"{tally.pages}{goal}, {tally.speed:.1f} a second, {tally.eta} left",
             "harvest": f"{tally.relevant} relevant, {tally.harvest:.0%} of the pages",
+            "found": tally.outlook.words if tally.outlook is not None else "",
             "hosts": f"{len(tally.hosts)} seen, {crawl.in_flight} being asked",
             "frontier": f"{counts.waiting} links wait",
             "failures": failed,

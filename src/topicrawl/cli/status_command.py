@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -12,8 +13,10 @@ import click
 from topicrawl.collection import report
 from topicrawl.collection.directory import crawling, topic_of
 from topicrawl.collection.store import Store
+from topicrawl.discoveries import Discoveries
 from topicrawl.frontier.contract import Counts
 from topicrawl.frontier.sqlite_look import look
+from topicrawl.records import Carry
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ class Figures:
     largest_hosts: dict[str, int]
     failures: dict[str, int]
     frontier: Counts
+    outlook: dict[str, Carry]
     last_stop: str | None
     archive_bytes: int
     crawling: bool
@@ -43,6 +47,9 @@ def figures(directory: Path) -> Figures:
         topic = topic_of(directory)
         pages, relevant = report.harvest(store, topic.threshold)
         hosts = report.hosts(store)
+        waiting = asyncio.run(_counts(directory))
+        found = Discoveries(topic.threshold)
+        found.again(report.discoveries(store, topic.threshold))
         identity, stopped = store.fact("identity"), store.fact("stopped")
         return Figures(
             directory=str(directory),
@@ -55,7 +62,8 @@ def figures(directory: Path) -> Figures:
             hosts=len(hosts),
             largest_hosts=dict(sorted(hosts.items(), key=lambda item: (-item[1], item[0]))[:5]),
             failures=report.failures(store),
-            frontier=asyncio.run(_counts(directory)),
+            frontier=waiting,
+            outlook=found.outlook(waiting.waiting + waiting.leased).values(),
             last_stop=stopped if isinstance(stopped, str) else None,
             archive_bytes=sum(path.stat().st_size for path in (directory / "warc").glob("*.warc.gz")),
             crawling=crawling(directory),
@@ -90,6 +98,7 @@ def command(directory: Path, as_json: bool) -> None:
     rows = {
         "pages": f"{found.pages} from {found.hosts} hosts",
         "relevant": f"{found.relevant} ({found.harvest:.0%}) with similarity ≥ {found.threshold}",
+        "found": _foretold(found.outlook),
         "frontier": f"{found.frontier.waiting} links wait, {found.frontier.leased} being fetched",
         "hosts": _listed(found.largest_hosts),
         "failures": _listed(found.failures),
@@ -98,6 +107,14 @@ def command(directory: Path, as_json: bool) -> None:
     }
     for name, text in rows.items():
         click.echo(f"  {name:<10} {text}")
+
+
+def _foretold(outlook: Mapping[str, Carry]) -> str:
+    """What is thought to be still out there, or why nothing is said about it."""
+    if outlook["doubt"] or not outlook["ahead"]:
+        return str(outlook["doubt"] or outlook["words"])
+    low, high = (round(float(str(outlook[name]))) for name in ("remaining_low", "remaining_high"))
+    return f"{outlook['words']}: {outlook['ahead']} more fetches would bring {low} to {high} more relevant pages"
 
 
 def _listed(counts: dict[str, int]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from topicrawl.collection.archive import Spot
@@ -31,6 +31,12 @@ def harvest(store: Store, threshold: float) -> tuple[int, int]:
     sql = "SELECT count(*), count(*) FILTER (WHERE relevance >= ?) FROM visits WHERE failure IS NULL"
     ((pages, relevant),) = store.rows(sql, (threshold,))
     return int(str(pages)), int(str(relevant))
+
+
+def discoveries(store: Store, threshold: float) -> Iterator[bool]:
+    """Fetch by fetch, whether a relevant page was found."""
+    sql = "SELECT failure IS NULL AND coalesce(relevance, 0) >= ? FROM visits ORDER BY step"
+    return (bool(found) for (found,) in store.each(sql, (threshold,)))
 
 
 def last_spot(store: Store) -> Spot | None:
