@@ -91,7 +91,8 @@ class ParsedWeb:
         else:
             whole = response if response.body else self.recording.answer(response.final_url)
             page = parse.read(whole, link, context=context, styles=styles)
-            self._keep(mode, response.final_url, page_values(page))
+            if self._cache is not None:
+                self._cache.keep(mode, response.final_url, page_values(page))
         if isinstance(page, Page):
             self._page, self._mode = page, mode
         return page

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, filterfalse
 from typing import TypeAlias
 
 from ..text.tokens import words
@@ -115,11 +115,12 @@ def words_and_windows(pieces: Pieces, stop: Collection[str]) -> tuple[tuple[str,
     found: list[str] = []
     kept: list[str] = []
     places: list[int] = []
+    quiet = stop.__contains__
     for piece in mended(pieces):
         if piece:
             here = words(piece)
             found += here
-            kept += [word for word in here if word not in stop]
+            kept.extend(filterfalse(quiet, here))
         places.append(len(kept))
     # A page repeats a word in the windows of all links near it, and may have made one of a million letters.
     line = (

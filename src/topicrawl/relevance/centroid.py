@@ -11,12 +11,9 @@ from math import fsum, hypot
 
 from topicrawl.records import Page
 from topicrawl.text.lexicon import Lexicon
+from topicrawl.text.tokens import FENCE, fenced
 from topicrawl.text.tokens import words as tokenise
 from topicrawl.text.vectors import norm
-
-# Stands between texts that are cut into words together; no word of any language.
-_FENCE = "qxzjvkwq"
-_BETWEEN = f" {_FENCE} "
 
 
 def mean_direction(vectors: Iterable[Mapping[str, float]], most: int) -> dict[str, float]:
@@ -68,12 +65,12 @@ class Centroid:
 
     def phrases(self, texts: Sequence[str]) -> list[float]:
         """The similarities of many short texts, cut into words all at once."""
-        tokens = tokenise(_BETWEEN.join(texts))
-        if tokens.count(_FENCE) != len(texts) - 1:  # a text holds the fence itself
-            return [self.cosine(self.lexicon.weights(tokenise(text))) for text in texts]
+        if not texts:
+            return []
+        tokens = fenced(texts)
         terms = self.lexicon.aligned(tokens)
         rarity, rarest = self.lexicon.rarity
-        fences = [place for place, token in enumerate(tokens) if token == _FENCE]
+        fences = [place for place, token in enumerate(tokens) if token == FENCE]
         scores = []
         start = 0
         for end in (*fences, len(tokens)):

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from topicrawl.learn.online import SLOTS, Floats, Ids
 from topicrawl.records import Link
 from topicrawl.relevance.vsm import Vsm
+from topicrawl.text.tokens import FENCE, fenced
 from topicrawl.text.tokens import words as tokenise
 from topicrawl.urls import directory, host
 
@@ -42,8 +43,6 @@ _FIELDS = (
 _SALTS = {name: np.uint32(xxhash.xxh32_intdigest(name.encode())) for name in _FIELDS}
 _MOST_WORDS = 200_000
 _TITLE = 12  # words of a page's title that count
-_FENCE = "qxzjvkwq"  # stands between texts that are cut together; no word of any language
-_BETWEEN = f" {_FENCE} "
 # They stand in addresses and say nothing.
 _QUIET = frozenset({"html", "htm", "php", "asp", "aspx", "jsp", "cgi", "index", "www", "http", "https"})
 
@@ -140,11 +139,9 @@ class Observer:
 
     def _texts(self, texts: Sequence[str]) -> tuple[Words, Words]:
         """The terms of texts, and to which text each belongs."""
-        words = tokenise(_BETWEEN.join(texts))
-        if words.count(_FENCE) != len(texts) - 1:
-            words = tokenise(_BETWEEN.join(text.lower().replace(_FENCE, "") for text in texts))
+        words = fenced(texts)
         # The fence is asked as it stands: stemming must not touch it.
-        fences = np.fromiter((word == _FENCE for word in words), np.bool_, len(words))
+        fences = np.fromiter((word == FENCE for word in words), np.bool_, len(words))
         numbers, owner = self._words.numbers(words), np.cumsum(fences, dtype=np.int64)
         spoken = ~fences & (numbers > 0)
         return numbers[spoken], owner[spoken]

@@ -15,8 +15,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import cache
+from itertools import chain
 
+#: Stands between texts that are cut into words together; no word of any language.
+FENCE = "qxzjvkwq"
+_BETWEEN = f" {FENCE} "
 MARKERS = "".join(map(chr, range(0xE000, 0xE010)))
 
 _ASCII = bytes(range(128))
@@ -51,6 +56,20 @@ def words(text: str) -> list[str]:
             text = text.replace(character, folded)
     found = text.encode("utf-8", "replace").translate(_LOWER).decode().split()
     return _spaced(found) if any(map(_is_unspaced, odd)) else found
+
+
+def fenced(texts: Sequence[str]) -> list[str]:
+    """The words of texts one after the other, with FENCE between them: many times as fast as one by one.
+
+    >>> fenced(["Rare owls", "", "bats"])
+    ['rare', 'owls', 'qxzjvkwq', 'qxzjvkwq', 'bats']
+    """
+    found = words(_BETWEEN.join(texts))
+    if found.count(FENCE) == len(texts) - 1:
+        return found
+    # A text holds the fence itself, or there is none.
+    lines = [[*(word for word in words(text) if word != FENCE), FENCE] for text in texts]
+    return list(chain.from_iterable(lines))[:-1]
 
 
 def _beyond_ascii(text: str) -> list[str]:
