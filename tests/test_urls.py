@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from topicrawl.urls import LONGEST, Joiner, canonical, directory, fingerprint, host, join, origin
+from topicrawl.urls import LONGEST, Joiner, canonical, container, directory, fingerprint, host, join, member, origin
 
 BASE = "http://example.org/a/b/c?q=1#f"
 
@@ -279,3 +279,17 @@ def test_fingerprints_fit_a_signed_column(url: str) -> None:
 
 def test_fingerprints_of_near_addresses_differ() -> None:
     assert len({fingerprint(f"http://example.org/{number}") for number in range(10_000)}) == 10_000
+
+
+@given(
+    st.sampled_from(
+        ["http://example.org/", "http://example.org/a.zip", "https://e.org:8/get?f=a.zip&v=/!/", "http://e/!/x"]
+    ),
+    st.text(max_size=50)
+    | st.sampled_from(["../../etc", "a\\b", "/!/", "a?b#c", ".", "%2e%2e/x", "a;jsessionid=1", "é ü"]),
+)
+def test_a_file_in_an_archive_has_a_canonical_address_that_tells_the_archive(archive: str, name: str) -> None:
+    url = member(archive, name)
+    assert canonical(url) == url
+    assert container(url) == archive
+    assert host(url) == host(archive)

@@ -32,12 +32,16 @@ class Failure(StrEnum):
     RATE_LIMITED = "rate_limited"  # 429
     SERVER_ERROR = "server_error"  # 5xx
     EMPTY = "no_content"  # a success without a body: 204, 304, zero bytes
-    CONTENT_TYPE = "content_type"  # neither HTML nor plain text
+    CONTENT_TYPE = "content_type"  # neither a page nor a document that can be read
     ROBOTS = "robots"  # forbidden by robots.txt
     ROBOTS_UNREACHABLE = "robots_unreachable"  # no answer for robots.txt, so nothing may be asked yet
     NOINDEX = "noindex"  # the page asks not to be kept
     DUPLICATE = "duplicate"  # it leads to a page that is here already, or repeats one
     UNPARSED = "unparsed"  # hostile or broken beyond the parser's limits
+    READING_LIMIT = "reading_limit"  # a document that needs more time or memory than reading one may take
+    NESTED = "nested_archive"  # an archive inside an archive
+    ENCRYPTED = "encrypted"  # a document that asks for a password
+    NO_READER = "no_reader"  # a document whose reader is not installed
     NOT_RECORDED = "not_recorded"  # replay only: the link leads out of the recording
 
 
@@ -98,6 +102,7 @@ class Response:
     wait: float | None = None  # seconds the host (or politeness) wants before anything else is asked
     seconds: float = 0.0  # how long it took
     request: Mapping[str, str] = field(default_factory=dict)  # the headers that were sent
+    taken_from: str = ""  # the archive that this is a file of; "": it came over the wire
 
     @property
     def content_type(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from urllib.parse import quote
 
 import xxhash
 from ada_url import join_url, normalize_url
@@ -181,6 +182,28 @@ def directory(url: str) -> str:
     """
     path = url.partition("?")[0]
     return path[: path.rindex("/") + 1]
+
+
+def member(archive: str, name: str) -> str:
+    """The address of a file inside an archive: canonical, on the archive's host, and one for each name.
+
+    >>> member("https://example.org/a.zip?v=2", "papers/./On dengue.pdf")
+    'https://example.org/a.zip/!/papers/On%20dengue.pdf?v=2'
+    """
+    path, mark, query = archive.partition("?")
+    parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+    return f"{path}/!/{quote('/'.join(parts), errors='replace')}{mark}{query}"
+
+
+def container(url: str) -> str | None:
+    """The archive that holds what such an address names; None for the address of anything else.
+
+    >>> container("https://example.org/a.zip/!/papers/On%20dengue.pdf?v=2"), container("https://example.org/a.zip")
+    ('https://example.org/a.zip?v=2', None)
+    """
+    path, mark, query = url.partition("?")
+    at = path.rfind("/!/")
+    return None if at < 0 else path[:at] + mark + query
 
 
 def fingerprint(url: str) -> int:

@@ -6,50 +6,62 @@ or in a form that nobody here reads, is a named failure, never an exception.
 
 from __future__ import annotations
 
-import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ..records import Failure, Link, Page, Response
+from ..urls import member
 from .html import read_html
+from .kinds import kind_of
 from .plain import read_plain
 
-__all__ = ["read"]
+if TYPE_CHECKING:
+    from .documents import Documents, Reading
 
-_HTML = frozenset({"text/html", "application/xhtml+xml"})
-_UNNAMED = frozenset({"", "application/octet-stream", "unknown/unknown", "*/*"})
-_TAG = re.compile(rb"<(?:!doctype|!--|html|head|title|body|meta|a|p|h1|div|table|br|script|style|font|b)[\s>]", re.I)
-_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+__all__ = ["read", "read_document"]
 
 
-def read(response: Response, link: Link, *, styles: bool = False, context: bool = True) -> Page | Failure:
+def read(
+    response: Response,
+    link: Link,
+    *,
+    styles: bool = False,
+    context: bool = True,
+    documents: Documents | None = None,
+) -> Page | Failure:
     """The page in a response, or why there is none.
 
     `link` is what led there: out-links are one deeper. With `styles`, the page has its sentences with the way
     they are shown, hidden ones included. Without `context`, links have only address, texts, rel and position,
-    which saves a third of the time: strategies that look at no more ask for it.
+    which saves a third of the time: strategies that look at no more ask for it. With `documents`, what is no web page
+    (PDF, PostScript, …) is read too, and waited for.
     """
     if response.failure is not None:
         return response.failure
     if not response.body:
         return Failure.EMPTY
-    kind = response.content_type
-    if kind in _UNNAMED:
-        kind = sniffed(response.body)
-    if kind in _HTML:
-        return read_html(response, link, styles=styles, context=context)
-    if kind == "text/plain":
+    kind = kind_of(response.body, response.content_type)
+    if kind == "html":
+        page = read_html(response, link, styles=styles, context=context)
+        return _outward(page, response.taken_from) if response.taken_from else page
+    if kind == "plain":
         return read_plain(response, link, styles=styles, context=context)
+    if kind and documents is not None:
+        found = documents.reading(response, link)
+        return found.failure or read_document(found, link, styles=styles, context=context)
     return Failure.CONTENT_TYPE
 
 
-def sniffed(body: bytes) -> str:
-    """The content type of a body that came without one, "" when it is not text.
+def read_document(found: Reading, link: Link, *, styles: bool = False, context: bool = True) -> Page | Failure:
+    """The page of a document that was made readable. An archive is known by its name: what it says its members say."""
+    response = found.response
+    if found.is_archive:
+        name = response.final_url.partition("?")[0].rstrip("/").rpartition("/")[2]
+        return Page(response.final_url, name)
+    return read(response, link, styles=styles, context=context)
 
-    >>> sniffed(b"  <!DOCTYPE html><p>x"), sniffed(b"Dear all,"), sniffed(b"%PDF-1.7 \\x00")
-    ('text/html', 'text/plain', '')
-    """
-    start = body[:1024]
-    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
-        start = start.replace(b"\0", b"")
-    if _TAG.search(start):
-        return "text/html"
-    return "" if _BINARY.search(start) or start.startswith(b"%PDF") else "text/plain"
+
+def _outward(page: Page, archive: str) -> Page:
+    """A file of an archive without its links to the other files there: nobody else could follow them."""
+    inside = member(archive, "").partition("?")[0]
+    return replace(page, links=tuple(link for link in page.links if not link.url.startswith(inside)))
