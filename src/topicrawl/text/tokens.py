@@ -67,8 +67,8 @@ def fenced(texts: Sequence[str]) -> list[str]:
     found = words(_BETWEEN.join(texts))
     if found.count(FENCE) == len(texts) - 1:
         return found
-    # A text holds the fence itself, or there is none.
-    lines = [[*(word for word in words(text) if word != FENCE), FENCE] for text in texts]
+    # A text holds the fence itself, which becomes another word that nobody knows; or there is no text.
+    lines = [[*(f"{word}x" if word == FENCE else word for word in words(text)), FENCE] for text in texts]
     return list(chain.from_iterable(lines))[:-1]
 
 
