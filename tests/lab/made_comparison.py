@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 
 from topicrawl.lab.compare import Asked, Comparison, Entrant, Match
+from topicrawl.lab.foresight import ASKED, KINDS, Answer
 from topicrawl.lab.results import Row
 from topicrawl.lab.run import ORACLE
 from topicrawl.lab.standings import Standings
@@ -46,5 +47,19 @@ def _row(match: Match, name: str, rate: float, random: Random) -> Row:
         "web": match.task.web, "task": match.name, "topic": match.task.topic, "back": 0, "strategy": name,
         "budget": match.fetches, "targets": len(match.targets), "reachable": match.reachable,
         "fetches": match.fetches, "found": [moment for moment in moments if moment <= match.fetches],
+        "foresight": {kind: _foretold(match, random) for kind in KINDS},
         "cpu": round(match.fetches * 10 ** random.gauss(-2.9, 0.4), 4), "training": 0.5, "memory": 80.5,
     }  # fmt: skip
+
+
+def _foretold(match: Match, random: Random) -> dict[str, object]:
+    """Answers that are right, more or less."""
+    answers = []
+    for share in ASKED:
+        found, came = random.randint(20, 80), random.randint(0, 60)
+        guess = max(0.0, came + random.gauss(0, 12))
+        low, high = guess / 2, 2 * guess
+        at = int(share * match.fetches)
+        answers.append(Answer(at, at, found, guess, low, high, came, random.random() < 0.7))
+    stop = random.choice([None, 450])
+    return {"answers": [tuple(it) for it in answers], "found": 90, "stop": stop, "had": stop and random.randint(40, 90)}

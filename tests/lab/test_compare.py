@@ -83,6 +83,13 @@ def test_a_task_that_cannot_be_run_is_named_with_the_reason(done: tuple[Comparis
     assert "dragons" in reason
 
 
+def test_every_run_was_asked_on_its_way_what_it_would_still_find(done: tuple[Comparison, Path]) -> None:
+    for row in done[0].rows:
+        if row["strategy"] != ORACLE:
+            assert row["foresight"]["labels"]["found"] == len(row["found"])
+            assert [answer[0] for answer in row["foresight"]["judged"]["answers"]] == [18, 30, 42]
+
+
 def test_example_pages_count_for_nobody(done: tuple[Comparison, Path]) -> None:
     for match in done[0].matches:
         assert match.relevant

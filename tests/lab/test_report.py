@@ -7,6 +7,8 @@ import json
 import re
 from html import unescape
 from html.parser import HTMLParser
+from itertools import combinations
+from math import dist
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -83,6 +85,35 @@ def test_more_strategies_than_colours_are_told_apart_by_dashes() -> None:
     assert {look.colour for look in found.values()} == set(COLOURS)
     same = [found[name].dash for name, family in families.items() if family == "family 1"]
     assert len(set(same)) == len(same)
+
+
+#: How colours look to people without one kind of cones (Machado et al. 2009, the strongest form), in linear light.
+VISION = {
+    "no red": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "no green": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+    "no blue": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
+}
+
+
+@pytest.mark.parametrize("vision", VISION)
+def test_colours_of_families_are_told_apart_with_any_vision(vision: str) -> None:
+    def seen(colour: str) -> tuple[float, ...]:
+        linear = [(int(colour[at : at + 2], 16) / 255) ** 2.2 for at in (1, 3, 5)]
+        mixed = [sum(a * b for a, b in zip(row, linear, strict=True)) for row in VISION[vision]]
+        return tuple(min(1.0, max(0.0, value)) ** (1 / 2.2) for value in mixed)
+
+    apart = [dist(seen(one), seen(two)) for one, two in combinations(COLOURS, 2)]
+    assert min(apart) > 0.09
+
+
+def test_the_report_tells_how_well_the_rest_was_foretold(made: tuple[Comparison, Standings], page: str) -> None:
+    assert "What was still to come" in page
+    assert "all strategies" in page
+    plan, standings = made
+    for row in plan.rows:
+        assert "foresight" in row
+    older = [{key: value for key, value in row.items() if key != "foresight"} for row in plan.rows]
+    assert "What was still to come" not in report_html(plan, Standings(older, standings.fetches))
 
 
 def test_names_beside_crowded_points_do_not_cover_each_other() -> None:

@@ -21,15 +21,17 @@ pytestmark = pytest.mark.skipif(
     BROWSER is None, reason="no browser here: `apt-get install chromium-headless-shell` brings one"
 )
 
-# What stands where: texts that cover each other, texts outside their card, and a page wider than its window.
+# What stands where: texts that cover each other, leave their card or are too small, a page wider than its window.
 LOOK = """
 <script>
 window.onload = () => {
-  const found = {overlap: [], outside: [], texts: 0, wide: document.documentElement.scrollWidth - innerWidth};
+  const wide = document.documentElement.scrollWidth - innerWidth;
+  const found = {overlap: [], outside: [], small: [], texts: 0, wide};
   for (const svg of document.querySelectorAll("svg")) {
     const texts = [...svg.querySelectorAll("text")].map(it => [it.textContent, it.getBoundingClientRect()]);
     const card = svg.closest("section").getBoundingClientRect();
     found.texts += texts.length;
+    for (const [name, a] of texts) if (Math.min(a.width, a.height) < 8 && name.length > 1) found.small.push(name);
     texts.forEach(([name, a], n) => {
       const scrolls = svg.closest(".wide");
       if (!scrolls && (a.left < card.left || a.right > card.right || a.bottom > card.bottom)) found.outside.push(name);
@@ -78,6 +80,7 @@ def test_no_text_covers_another_or_leaves_its_card(page: Path, width: int) -> No
     assert found["texts"] > 1000
     assert found["overlap"] == []
     assert found["outside"] == []
+    assert found["small"] == []
     assert found["wide"] <= 0
 
 

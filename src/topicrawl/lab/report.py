@@ -13,6 +13,7 @@ from topicrawl.lab.chart import Line, Look, Panel, looks, mark, picture
 from topicrawl.lab.chart_points import cost_svg, matrix_svg, recall_svg
 from topicrawl.lab.compare import BASELINE, Comparison
 from topicrawl.lab.figures import number
+from topicrawl.lab.report_foresight import TOLD, foresight_html
 from topicrawl.lab.report_style import STYLE
 from topicrawl.lab.run import ORACLE
 from topicrawl.lab.standings import Standing, Standings
@@ -50,6 +51,7 @@ class Report:
             self._cost(),
             self._matrix(),
             self._by_topic(),
+            self._foresight(),
             self._missing(),
             self._method(),
         )
@@ -99,19 +101,21 @@ class Report:
             f"{cost}<td>{it.tasks}</td></tr>"
         )
 
+    def _named(self) -> list[str]:
+        """The best strategies and breadth-first."""
+        names = [it.strategy for it in self.standings.ranked[:_LEADERS]]
+        return names if BASELINE in names else [*names, BASELINE]
+
     def _leaders(self) -> str:
-        ranked = self.standings.ranked
-        names = [it.strategy for it in ranked[:_LEADERS]]
-        names += [BASELINE] if BASELINE not in names else []
-        lines = []
-        for it in (self.standings.oracle, *ranked):
+        names, lines = self._named(), []
+        for it in (self.standings.oracle, *self.standings.ranked):
             if it is not None and (it.strategy in names or it.strategy == ORACLE):
                 look = self.looks.get(it.strategy, _ORACLE)
                 band = [(value.low, value.high) for value in it.curve]
                 lines.append(Line(it.strategy, [value.value for value in it.curve], look, band))
         panel = Panel("Mean recall over all tasks", lines, self.standings.places, (1000, 440))
         told = "The best strategies, breadth-first and the oracle; bands are 95 % intervals over topics."
-        return _section("Harvest on average", told, _figure(panel.svg()))
+        return _section("Harvest on average", told, _wide(panel.svg()))
 
     def _by_family(self) -> str:
         curves = {it.strategy: [value.value for value in it.curve] for it in self.standings.ranked}
@@ -126,14 +130,14 @@ class Report:
 
     def _recall(self) -> str:
         told = "Lines are 95 % intervals of the last point."
-        return _section("Recall along the way", told, _figure(recall_svg(self.standings, self.looks)))
+        return _section("Recall along the way", told, _wide(recall_svg(self.standings, self.looks)))
 
     def _cost(self) -> str:
         parsing = ", ".join(f"{1000 * seconds:.1f} ms on {web}" for web, seconds in self.plan.parsing.items())
         told = "Cheap and good is the upper left. " + (
             f"Parsing a page comes on top: about {parsing}." if parsing else ""
         )
-        return _section("Price and quality", told, self._keys() + _figure(cost_svg(self.standings.ranked, self.looks)))
+        return _section("Price and quality", told, self._keys() + _wide(cost_svg(self.standings.ranked, self.looks)))
 
     def _keys(self) -> str:
         """Which colour and shape stands for which family."""
@@ -152,12 +156,10 @@ class Report:
             "difference of their AUC leaves out zero; − : it found less. Empty cells are not decided. Deeper colours "
             "are larger differences."
         )
-        return _section("Who beats whom", told, f'<div class="wide">{_figure(matrix_svg(self.standings))}</div>')
+        return _section("Who beats whom", told, _wide(matrix_svg(self.standings)))
 
     def _by_topic(self) -> str:
-        leaders = [it.strategy for it in self.standings.ranked[:_LEADERS]]
-        leaders += [BASELINE] if BASELINE not in leaders else []
-        panels = []
+        leaders, panels = self._named(), []
         for topic, tasks in self.standings.topics().items():
             shown = [(ORACLE, _ORACLE), *((name, self.looks[name]) for name in leaders)]
             curves = [(name, look, self.standings.curve(name, tasks)) for name, look in shown]
@@ -169,6 +171,11 @@ class Report:
             panels.append(_figure(panel.svg()))
         told = "Mean recall over the tasks of each topic: the best strategies of all tasks, the others in grey."
         return _section("Topic by topic", told, f'<div class="panels">{"".join(panels)}</div>')
+
+    def _foresight(self) -> str:
+        rows = {it.strategy: self.standings.rows(it.strategy) for it in self.standings.ranked}
+        body = foresight_html(rows, self.looks, self._named())
+        return _section("What was still to come", TOLD, body) if body else ""
 
     def _missing(self) -> str:
         rows = [("task", name, reason) for name, reason in self.plan.skipped]
@@ -203,11 +210,17 @@ class Report:
 
 
 def _section(title: str, told: str, body: str) -> str:
-    return f'<section><h2>{escape(title)}</h2><p class="soft">{escape(told)}</p>\n{body}</section>'
+    kind = ' class="whole"' if body.count("<figure>") == 1 else ""  # on paper it stays together
+    return f'<section{kind}><h2>{escape(title)}</h2><p class="soft">{escape(told)}</p>\n{body}</section>'
 
 
 def _figure(svg: str) -> str:
     return f"<figure>{svg}</figure>"
+
+
+def _wide(svg: str) -> str:
+    """A picture that a narrow screen moves across instead of making its letters too small to read."""
+    return f'<div class="wide">{_figure(svg)}</div>'
 
 
 def _whisker(value: Interval, span: tuple[float, float], colour: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from topicrawl.errors import SpaceError
 from topicrawl.lab.compare import Comparison
+from topicrawl.lab.foresight import KINDS, foresight
 from topicrawl.lab.report import report_html
 from topicrawl.lab.standings import Standings, auc, fetches_to, figures, recall_at
 
@@ -29,6 +30,9 @@ def write_report(out: Path, plan: Comparison, standings: Standings) -> Path:
             {"row": one, "column": two, **{key: round(value, 4) for key, value in lead._asdict().items()}}
             for (one, two), lead in standings.duels.items()
         ],
+        "foresight": {
+            name: {kind: foresight(standings.rows(name), kind).values() for kind in KINDS} for name in standings.names
+        },
         "not_run": [{"task": name, "reason": reason} for name, reason in plan.skipped],
         "failed": [{key: row[key] for key in ("strategy", "task", "failure")} for row in plan.failures],
     }

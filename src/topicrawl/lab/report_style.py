@@ -12,7 +12,8 @@ p { max-width: 76ch; margin: 0 0 12px; }
 .soft, .soft p { color: var(--soft); }
 section { background: var(--paper); border: 1px solid var(--line); border-radius: 10px; padding: 20px 22px;
   margin: 18px 0; }
-.wide { overflow-x: auto; }
+.wide { overflow-x: auto; margin: 0 0 14px; }
+.wide figure svg { min-width: 760px; }
 table { border-collapse: collapse; font-size: 13.5px; font-variant-numeric: tabular-nums; }
 th { text-align: right; font-weight: 600; color: var(--soft); padding: 4px 7px; border-bottom: 1px solid var(--line);
   vertical-align: bottom; white-space: nowrap; }
@@ -34,6 +35,7 @@ svg text { font-size: 11.5px; fill: var(--ink); }
 svg .tick { font-size: 11px; fill: var(--soft); }
 svg .head { font-size: 13.5px; font-weight: 600; }
 svg .sign { font-size: 13px; font-weight: 700; }
+svg .label { paint-order: stroke; stroke: var(--paper); stroke-width: 3px; stroke-linejoin: round; }
 svg .mid { text-anchor: middle; }
 svg .end { text-anchor: end; }
 svg .grid { stroke: #e4e7eb; fill: none; }
@@ -45,8 +47,10 @@ code { font: 13px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", 
   body { background: #fff; font-size: 10.5pt; }
   main { max-width: none; padding: 0; }
   section { border: 0; padding: 0; margin: 0 0 9mm; }
+  section.whole, h2 + p { break-inside: avoid; }
   h2, h2 + p, .keys { break-after: avoid; }
   .wide { overflow: visible; }
+  .wide figure svg { min-width: 0; }
   table { font-size: 8.2pt; }
   th, td { padding: 1.5px 5px; }
   tr { break-inside: avoid; }

@@ -12,6 +12,7 @@ from typing import Any
 
 from topicrawl.crawl import Crawl, seed_links
 from topicrawl.errors import TopicrawlError
+from topicrawl.lab.foresight import foretold
 from topicrawl.lab.oracle import greedy, upper_bound
 from topicrawl.lab.simulate import Task, prepared
 from topicrawl.lab.web import ParsedWeb
@@ -69,20 +70,28 @@ def _crawled(run: Run) -> dict[str, Any]:
     begun = process_time()
     crawl = prepared(web, task)
     trained = process_time()
-    fetched = asyncio.run(_fetched(crawl, task))
-    answer = {
-        "fetches": len(fetched),
-        "found": steps_of(fetched, run.targets),
-        "training": round(trained - begun, 4),
-        "cpu": round(process_time() - trained, 4),
-    }
+    fetched, judged = asyncio.run(_fetched(crawl, task))
+    done = process_time()
+    found = steps_of(fetched, run.targets)
     web.close()
-    return answer
+    return {
+        "fetches": len(fetched),
+        "found": found,
+        "foresight": {"judged": foretold(judged, len(fetched)), "labels": foretold(found, len(fetched))},
+        "training": round(trained - begun, 4),
+        "cpu": round(done - trained, 4),
+    }
 
 
-async def _fetched(crawl: Crawl, task: Task) -> list[str]:
+async def _fetched(crawl: Crawl, task: Task) -> tuple[list[str], list[int]]:
+    """Where every fetch ended, and which ones brought a page that the crawl itself judges relevant."""
     await crawl.seed(seed_links(task.seeds))
-    return [visit.url async for visit in crawl.visits()]
+    urls, judged = [], []
+    async for visit in crawl.visits():
+        urls.append(visit.url)
+        if visit.failure is None and (visit.relevance or 0.0) >= task.topic.threshold:
+            judged.append(len(urls))
+    return urls, judged
 
 
 def _known_all(run: Run) -> dict[str, Any]:

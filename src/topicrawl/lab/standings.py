@@ -88,6 +88,10 @@ class Standings:
     def row(self, strategy: str, task: str) -> Row | None:
         return self._rows.get(strategy, {}).get(task)
 
+    def rows(self, strategy: str) -> list[Row]:
+        """The runs of a strategy."""
+        return list(self._rows.get(strategy, {}).values())
+
     def auc(self, strategy: str, task: str) -> float | None:
         return self._aucs.get(strategy, {}).get(task)
 
