@@ -87,7 +87,7 @@ class Checkpoint:
             if entry is None or entry.state not in ("waiting", "leased"):
                 yield Visit(
                     row.step, row.link, row.place, row.url, self._page(row), row.relevance,
-                    Failure(row.failure) if row.failure else None, row.at, row.status, row.detail,
+                    Failure(row.failure) if row.failure else None, row.at, row.status, row.detail, row.twin,
                 )  # fmt: skip
 
     def _page(self, row: Stored) -> Page | None:

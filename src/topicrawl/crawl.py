@@ -290,7 +290,7 @@ class Crawl:
         del self._leases[lease.token], self._since[lease.token]
         if await self.setbacks.waits(lease, response):
             return None
-        page, failure, detail = await judging.reading(self.parts, lease.link, response)
+        page, failure, detail, twin = await judging.reading(self.parts, lease.link, response)
         known = self.parts.keep.step_of(lease.link)
         if known is None:
             self.step += 1
@@ -298,7 +298,7 @@ class Crawl:
         visit = Visit(
             known or self.step, lease.link, lease.place, response.final_url, page,
             self.parts.relevance.score(page) if page is not None else None,
-            failure, response.at, response.status, detail,
+            failure, response.at, response.status, detail, twin,
         )  # fmt: skip
         if known is None and self.parts.discoveries is not None:
             self.parts.discoveries.seen(visit.relevance if failure is None else None)

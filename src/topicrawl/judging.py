@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from topicrawl.parts import Parts
 from topicrawl.records import Failure, Link, Page, Response, Visit
 from topicrawl.urls import host
 
 
-async def reading(parts: Parts, link: Link, response: Response) -> tuple[Page | None, Failure | None, str]:
+class Reading(NamedTuple):
     """The page of a response, or the named reason why there is none, with a line for people."""
+
+    page: Page | None
+    failure: Failure | None = None
+    detail: str = ""
+    twin: str = ""  # the address of the page that it repeats
+
+
+async def reading(parts: Parts, link: Link, response: Response) -> Reading:
+    """What a response is worth."""
     if response.failure is not None:
-        return None, response.failure, response.detail
+        return Reading(None, response.failure, response.detail)
     if response.final_url != link.url:
         known = await parts.frontier.find(response.final_url)
         if known is not None and (known.state == "leased" or known.reason == "fetched"):
-            return None, Failure.DUPLICATE, f"leads to {response.final_url}, which is here already"
+            detail = f"leads to {response.final_url}, which is here already"
+            return Reading(None, Failure.DUPLICATE, detail, response.final_url)
     page = parts.parse(response, link)
     if isinstance(page, Failure):
-        return None, page, f"content type {response.content_type or 'unknown'}"
+        return Reading(None, page, f"content type {response.content_type or 'unknown'}")
     if parts.fences.directives and "noindex" in page.directives:
-        return page, Failure.NOINDEX, "the page asks not to be kept"
-    return page, None, ""
+        return Reading(page, Failure.NOINDEX, "the page asks not to be kept")
+    if parts.twin_of is not None and (twin := parts.twin_of(page)) is not None:
+        # Without the page nothing is learned from it, and none of its links is followed.
+        return Reading(None, Failure.DUPLICATE, twin.how, twin.url)
+    return Reading(page)
 
 
 def pause(parts: Parts, name: str, response: Response) -> float:

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from topicrawl.discoveries import Discoveries
 from topicrawl.frontier.contract import Frontier
 from topicrawl.placing import Fences, Outlink
-from topicrawl.records import Fetch, Link, Parse, Response, Visit
+from topicrawl.records import Fetch, Link, Page, Parse, Response, Twin, Visit
 from topicrawl.relevance.model import Relevance
 from topicrawl.strategies.strategy import Strategy
 
@@ -51,4 +51,5 @@ class Parts:
     clock: Callable[[], float]  # seconds since 1970
     fences: Fences = field(default_factory=Fences)  # which links may be followed
     delay_of: Callable[[str], float] | None = None  # what robots.txt asks for, by host
+    twin_of: Callable[[Page], Twin | None] | None = None  # the kept page that a page repeats; None: nobody looks
     discoveries: Discoveries | None = None  # what was found, to tell what is left; None: nobody asks

@@ -17,7 +17,9 @@ from topicrawl.budget import Budget
 from topicrawl.checkpoint import Checkpoint
 from topicrawl.collection import report
 from topicrawl.collection.directory import Collection, occupied, topic_of
+from topicrawl.collection.duplicates import Duplicates
 from topicrawl.collection.links import packed
+from topicrawl.collection.shelf import Shelf
 from topicrawl.collection.store import Store
 from topicrawl.crawl import Crawl, seed_links
 from topicrawl.discoveries import Discoveries
@@ -260,9 +262,12 @@ def _http_settings(settings: Settings) -> HttpSettings:
 def _crawl(keeping: Keeping, strategy: Strategy, settings: Settings, frontier: Sqlite) -> Crawl:
     discoveries = Discoveries(strategy.setting.topic.threshold, settings.stop_when_found)
     discoveries.again(report.discoveries(keeping.collection.store, discoveries.threshold))
+    collection = keeping.collection
+    duplicates = Duplicates(Shelf(collection.store, collection.archive, partial(parse.read, context=False)))
+    collection.duplicates = duplicates if settings.duplicates else None
     parts = Parts(
         frontier=frontier,
-        fetch=keeping.collection.through(keeping.polite),
+        fetch=collection.through(keeping.polite),
         parse=partial(parse.read, styles=strategy.styles, context=strategy.context),
         relevance=strategy.setting.vsm,
         strategy=strategy,
@@ -274,6 +279,7 @@ def _crawl(keeping: Keeping, strategy: Strategy, settings: Settings, frontier: S
             scope=keeping.polite.scope,
         ),
         delay_of=keeping.polite.delay_of,
+        twin_of=duplicates.twin if settings.duplicates else None,
         discoveries=discoveries,
     )
     budget = Budget(

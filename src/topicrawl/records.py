@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 #: What a strategy may hand down along a link: plain values that survive a restart as JSON.
 Carry: TypeAlias = "bool | int | float | str | list[Carry] | dict[str, Carry] | None"
@@ -147,6 +147,13 @@ class Page:
     directives: frozenset[str] = frozenset()  # "noindex", "nofollow"
     links: tuple[Link, ...] = ()
     digest: str = ""  # of the text: equal digests are equal pages
+
+
+class Twin(NamedTuple):
+    """The page that a page repeats, and how one can tell."""
+
+    url: str
+    how: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -130,8 +130,10 @@ class Collection:
             self._since_look = 0
             self.check_space()
 
-    def _marks(self, visit: Visit) -> Sequence[int]:
-        return self.duplicates.stored(visit.url) if self.duplicates is not None and visit.failure is None else ()
+    def _marks(self, visit: Visit) -> bytes | None:
+        if self.duplicates is None or visit.failure is not None:
+            return None
+        return self.duplicates.stored(visit.url, visit.step)
 
     def _archived(self, visit: Visit, response: Response) -> Spot | None:
         """Where the page of a visit stands in the archive."""

@@ -8,23 +8,27 @@ A page is a duplicate of one that is here already when
   other as its canonical form. Kluev took the names' word for it; but the page about a paper is often called like it.
 
 What is compared is the text without the lines that are nothing but a link: a menu that all pages of a site share
-makes them no duplicates, and the same document in another format has no menu. Marks (see `minhash.py`) find the few
-pages that are worth comparing; the others are read from the archive and compared shingle by shingle.
+makes them no duplicates, and the same document in another format has no menu. Where such lines are more than half of
+a page, they are compared as well: it may be a list, and then the rest is what all lists of a site share.
+
+Marks (see `minhash.py`) find the few pages that are worth comparing; these are read from the archive and compared
+shingle by shingle.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import filterfalse
 from operator import attrgetter
+from struct import pack
 from typing import NamedTuple, Protocol
 
-from topicrawl.records import Page
+from topicrawl.records import Page, Twin
 from topicrawl.text.minhash import bands
-from topicrawl.text.shingles import resemblance
+from topicrawl.text.shingles import WIDTH, resemblance
 from topicrawl.text.tokens import words
 from topicrawl.urls import fingerprint
 
@@ -44,18 +48,14 @@ class Sameness:
     shortest: int = 30  # words: what has fewer is a picture, a form or a menu, and its words do not tell it apart
 
 
-class Twin(NamedTuple):
-    """What a page repeats, and how one can tell."""
-
-    url: str
-    how: str
-
-
 class Known(Protocol):
     """The pages that are kept already."""
 
-    def steps(self, marks: Sequence[int]) -> dict[int, int]:
+    def steps(self, marks: Iterable[int]) -> dict[int, int]:
         """Mark → the step of the page that left it."""
+
+    def add(self, marks: Iterable[int], step: int) -> None:
+        """Remember what leads to a page that is being kept."""
 
     def step_at(self, url: str) -> int | None:
         """The step of the page at an address."""
@@ -85,23 +85,28 @@ class Duplicates:
 
     def twin(self, page: Page) -> Twin | None:
         """The page that this one repeats; None: it is new, and its marks are to be stored with it."""
-        text = prose(page)
-        marks = self._marks(page, text)
+        text, links = parted(page)
+        marks = self._marks(page, text, links)
         for other, related in self._candidates(page, marks):
             if other.url != page.url and (how := self._same(page, text, other, related)):
                 return Twin(other.url, how)
         self._fresh[page.url] = marks, page
         return None
 
-    def stored(self, url: str) -> list[int]:
-        """The marks of a page that is being stored."""
+    def stored(self, url: str, step: int) -> bytes | None:
+        """The marks of a page that is being stored, as they are stored with it."""
         fresh = self._fresh.pop(url, None)
-        return fresh[0].kept() if fresh is not None else []
+        if fresh is None:
+            return None
+        marks = fresh[0].kept()
+        self._known.add(marks, step)
+        return pack(f"<{len(marks)}q", *marks)
 
-    def _marks(self, page: Page, text: str) -> Marks:
+    def _marks(self, page: Page, text: str, links: str) -> Marks:
         of_text: list[int] = []
         if len(page.words) >= self._sameness.shortest:
-            of_text = bands(text)
+            # What has the same rest and other links is another list, so it gets other marks.
+            of_text = bands(text, abs(fingerprint(links)) if links else 0)
             if page.digest:
                 of_text.append(int.from_bytes(bytes.fromhex(page.digest)[:8], "little", signed=True))
         names = [fingerprint(f"name {named[1]}")] if (named := _NAMED.fullmatch(page.url)) else []
@@ -111,15 +116,23 @@ class Duplicates:
 
     def _candidates(self, page: Page, marks: Marks) -> Iterable[tuple[Page, bool]]:
         """Pages that share marks, those with most of them first; and whether their addresses are related."""
-        asked = {*marks.text, *marks.names, marks.own}
+        asked = [*marks.text, *marks.names, marks.own]
         for old, other in self._fresh.values():
-            if not asked.isdisjoint(old.kept()) or other.url == page.canonical:
-                names = {*marks.names, marks.own}
-                yield other, not names.isdisjoint(old.names) or other.url == page.canonical
-        found = self._known.steps([*marks.text, *marks.names, marks.own])
+            related = (
+                marks.own in old.names or page.canonical == other.url or any(it in old.names for it in marks.names)
+            )
+            if related or any(mark in old.text for mark in marks.text):
+                yield other, related
+        found = self._known.steps(asked)
+        named = self._known.step_at(page.canonical) if page.canonical and page.canonical != page.url else None
+        if not found and named is None:
+            return
+        yield from self._compared(marks, found, named)
+
+    def _compared(self, marks: Marks, found: dict[int, int], named: int | None) -> Iterable[tuple[Page, bool]]:
         related = {step for mark, step in found.items() if mark == marks.own or mark in marks.names}
-        if page.canonical and page.canonical != page.url and (step := self._known.step_at(page.canonical)) is not None:
-            related.add(step)
+        if named is not None:
+            related.add(named)
         shared = Counter({step: len(marks.text) for step in related})
         shared.update(found.values())
         for step, _ in shared.most_common(_COMPARED):
@@ -129,14 +142,16 @@ class Duplicates:
     def _same(self, page: Page, text: str, other: Page, related: bool) -> str:
         """How one can tell that two pages are the same; "" when they are not."""
         limit = self._sameness
-        if len(page.words) < limit.shortest or len(other.words) < limit.shortest:
+        if min(len(page.words), len(other.words)) < (WIDTH if related else limit.shortest):
             return ""
         if page.digest == other.digest:
             return f"the same text as {other.url}"
-        its_text = prose(other)
+        its_text, _ = parted(other)
         if not related and abs(len(text) - len(its_text)) > limit.window:
             return ""
         share = resemblance(words(text), words(its_text))
+        if 2 * len(text) < len(page.text) and not related:
+            share = min(share, resemblance(page.words, other.words))
         if share >= limit.resemblance:
             return f"nearly the same text as {other.url} ({share:.0%} of the shingles)"
         if related and share >= limit.related:
@@ -144,12 +159,17 @@ class Duplicates:
         return ""
 
 
-def prose(page: Page) -> str:
-    r"""The text of a page without the lines that are nothing but a link.
+def parted(page: Page) -> tuple[str, str]:
+    r"""The text of a page without the lines that are nothing but a link; and those lines where they are the most.
 
     >>> from topicrawl.records import Link
-    >>> prose(Page("u", text="Home\nOwls hunt at night.\nNext", links=(Link("h", anchor="Home"),)))
-    'Owls hunt at night.\nNext'
+    >>> home = Link("h", anchor="Home")
+    >>> parted(Page("u", text="Home\nOwls hunt at night.\nNext", links=(home,)))
+    ('Owls hunt at night.\nNext', '')
+    >>> parted(Page("u", text="Home\nOwls", links=(home,)))
+    ('Owls', 'Home')
     """
     anchors = set(map(_anchor, page.links))
-    return "\n".join(filterfalse(anchors.__contains__, page.text.split("\n")))
+    lines = page.text.split("\n")
+    prose = "\n".join(filterfalse(anchors.__contains__, lines))
+    return prose, "\n".join(filter(anchors.__contains__, lines)) if 2 * len(prose) < len(page.text) else ""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from topicrawl.collection.archive import Archive
+from topicrawl.collection.marks import Marks
 from topicrawl.collection.store import Store
 from topicrawl.database import errors_of
 from topicrawl.errors import DamagedError
@@ -16,7 +18,7 @@ from topicrawl.urls import fingerprint
 log = logging.getLogger("topicrawl")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Shelf:
     """Finds kept pages by their marks and reads them again out of the archive."""
 
@@ -24,11 +26,22 @@ class Shelf:
     archive: Archive
     parse: Parse
 
-    def steps(self, marks: Sequence[int]) -> dict[int, int]:
-        """Mark → the step of the page that left it."""
-        sql = f"SELECT mark, step FROM marks WHERE mark IN ({','.join('?' * len(marks))})"
+    @cached_property
+    def _marks(self) -> Marks:
+        """The marks of all kept pages."""
+        found = Marks()
         with errors_of(self.store.path):
-            return dict(self.store.db.execute(sql, marks))
+            found.load(self.store.db.execute("SELECT step, marks FROM pages WHERE marks NOT NULL"))
+        return found
+
+    def steps(self, marks: Iterable[int]) -> dict[int, int]:
+        """Mark → the step of the page that left it."""
+        return {mark: step for mark in marks if (step := self._marks.step(mark)) is not None}
+
+    def add(self, marks: Iterable[int], step: int) -> None:
+        """Remember what leads to a page that is being kept."""
+        for mark in marks:
+            self._marks.add(mark, step)
 
     def step_at(self, url: str) -> int | None:
         """The step of the page at an address."""

@@ -40,7 +40,7 @@ SHAPE = Shape(
     upgrades=(
         (
             "ALTER TABLE visits ADD COLUMN twin TEXT NOT NULL DEFAULT ''",
-            "CREATE TABLE marks (mark INTEGER PRIMARY KEY, step INTEGER NOT NULL)",
+            "ALTER TABLE pages ADD COLUMN marks BLOB",
         ),
     ),
 )
@@ -93,7 +93,7 @@ class Kept(NamedTuple):
     response: Response
     spot: Spot | None
     links: Packed | None
-    marks: Sequence[int] = ()  # by which pages that repeat this one are found
+    marks: bytes | None = None  # by which pages that repeat this one are found
 
 
 class Store:
@@ -110,7 +110,7 @@ class Store:
                 self._add(*row)
 
     def _add(
-        self, visit: Visit, response: Response, spot: Spot | None, links: Packed | None, marks: Sequence[int]
+        self, visit: Visit, response: Response, spot: Spot | None, links: Packed | None, marks: bytes | None
     ) -> None:
         link, place = visit.link, visit.place
         row = Stored(
@@ -129,11 +129,9 @@ class Store:
             values = (
                 fingerprint(visit.url), visit.step, visit.url, writable(page.title), page.language,
                 len(page.words), len(response.body), writable(response.content_type), page.canonical, page.digest,
+                marks,
             )  # fmt: skip
-            self.db.execute("INSERT OR REPLACE INTO pages VALUES (?,?,?,?,?,?,?,?,?,?)", values)
-        if marks:
-            # The newest wins: the page of an older one may have been lost.
-            self.db.executemany(_ADD_MARK, [(mark, visit.step) for mark in marks])
+            self.db.execute("INSERT OR REPLACE INTO pages VALUES (?,?,?,?,?,?,?,?,?,?,?)", values)
         if links is not None:
             self.db.execute("INSERT OR REPLACE INTO links VALUES (?,?,?,?,?)", (fingerprint(visit.url), *links))
 
@@ -194,7 +192,6 @@ class Store:
 
 
 _ADD_FAILURE = "INSERT INTO failures VALUES (?,?,?,?,?,?)"  # attempt 0: it was the last one
-_ADD_MARK = "INSERT OR REPLACE INTO marks VALUES (?,?)"
 _ADD_VISIT = f"INSERT OR REPLACE INTO visits VALUES ({','.join('?' * len(Stored._fields))})"
 
 
