@@ -264,7 +264,7 @@ def _crawl(keeping: Keeping, strategy: Strategy, settings: Settings, frontier: S
     discoveries.again(report.discoveries(keeping.collection.store, discoveries.threshold))
     collection = keeping.collection
     duplicates = Duplicates(Shelf(collection.store, collection.archive, partial(parse.read, context=False)))
-    collection.duplicates = duplicates if settings.duplicates else None
+    collection.duplicates = duplicates if settings.distinct else None
     parts = Parts(
         frontier=frontier,
         fetch=collection.through(keeping.polite),
@@ -279,7 +279,7 @@ def _crawl(keeping: Keeping, strategy: Strategy, settings: Settings, frontier: S
             scope=keeping.polite.scope,
         ),
         delay_of=keeping.polite.delay_of,
-        twin_of=duplicates.twin if settings.duplicates else None,
+        twin_of=duplicates.twin if settings.distinct else None,
         discoveries=discoveries,
     )
     budget = Budget(

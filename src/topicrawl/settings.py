@@ -31,7 +31,7 @@ class Settings:
     concurrency: Annotated[int, "Fetches under way at once, each on another host."] = 64
     focus: Annotated[float, "Links worth less than this share of the best ones lately get few of the fetches."] = 0.5
     only: Annotated[tuple[str, ...], "Stay on this host and the hosts below it."] = ()
-    duplicates: Annotated[bool, "Keep pages that repeat others, nearly or wholly, once only."] = True
+    distinct: Annotated[bool, "Keep no page that repeats another, nearly or wholly."] = True
     host_pages: Annotated[int, "Pages from one host at the most; 0: no limit."] = 5000
     depth: Annotated[int, "Links from a seed at the most."] = 64
     url_length: Annotated[int, "Longer addresses are not followed."] = 2000

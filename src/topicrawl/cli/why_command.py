@@ -14,10 +14,11 @@ from topicrawl.collection.store import Store, Stored
 from topicrawl.errors import UsageError
 from topicrawl.frontier.contract import Entry
 from topicrawl.frontier.sqlite_look import look
-from topicrawl.records import Refusal
+from topicrawl.records import Failure, Refusal
 from topicrawl.urls import canonical
 
 _LONGEST_CHAIN = 1000
+_NOT_KEPT = frozenset({Failure.DUPLICATE, Failure.NOINDEX})  # reasons that show when a page is here
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,8 @@ def command(directory: Path, url: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(asdict(answer), indent=1, ensure_ascii=False))
         return
-    click.echo(f"{address} was {'fetched' if answer.fetched else 'not fetched: ' + answer.reason}")
+    missed = "kept" if answer.reason in _NOT_KEPT else "fetched"
+    click.echo(f"{address} was {'fetched' if answer.fetched else f'not {missed}: {answer.reason}'}")
     if answer.detail:
         click.echo(f"  {answer.detail}")
     for number, step in enumerate(answer.chain):

@@ -1,0 +1,87 @@
+"""Pages that repeat others, in a crawl of a live site."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from random import Random
+
+from tests.cli.live import live_site
+
+OPTIONS = ["--allow-net", "127.0.0.0/8", "--delay", "0", "--min-free", "0", "--patience", "0.5"]
+# Pages with a link each that stands on them only: whether it is followed shows in what the server is asked for.
+TEXTS = {"/": 0, "/owl": 1, "/owl?print": 1, "/mirror/owl": 1, "/newt.html": 2, "/newt.txt": 2, "/swan": 3}
+LINKS = "".join(f'<li><a href="{path}">dengue {path}</a></li>' for path in TEXTS)
+
+
+def prose(seed: int) -> list[str]:
+    random = Random(seed)
+    return ["".join(random.choices("abcdefghilmnoprstu", k=random.randint(2, 9))) for _ in range(400)]
+
+
+def answer(path: str) -> tuple[int, Mapping[str, str], bytes]:
+    if path == "/old-swan":
+        return 301, {"Location": "/swan"}, b""
+    if path not in TEXTS:
+        return 404, {}, b"no such page"
+    words = prose(TEXTS[path])
+    if path == "/mirror/owl":
+        words[200] = "other"
+    text = f"Dengue fever. {' '.join(words)}"
+    if path.endswith(".txt"):
+        return 200, {"Content-Type": "text/plain"}, f"Converted 2026\n\n{text}\n\nPage 1 of 1\n".encode()
+    behind = f'<p><a href="/behind{path.replace("?", "-")}">more about dengue fever</a></p>'
+    first = '<a href="/old-swan">an old swan</a>' if path == "/swan" else ""
+    return 200, {}, f"<title>{path}</title><ul>{LINKS}</ul><p>{text}</p>{behind}{first}".encode()
+
+
+def rows(sql: str) -> list[tuple[object, ...]]:
+    database = sqlite3.connect("dengue-fever/topicrawl.sqlite")
+    try:
+        return database.execute(sql).fetchall()
+    finally:
+        database.close()
+
+
+def crawled(run, address: str, *more: object) -> None:  # type: ignore[no-untyped-def]
+    ran = run("crawl", "dengue fever", "--seed", f"{address}/", "--strategy", "breadth_first", *OPTIONS, *more)
+    assert ran.code == 0, ran.err
+
+
+def test_a_page_that_repeats_another_is_recorded_with_it_earns_nothing_and_leads_nowhere(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(answer) as (address, asked):
+        crawled(run, address)
+    found = rows("SELECT requested, twin, relevance FROM visits WHERE failure = 'duplicate' ORDER BY requested")
+    assert [(str(url).removeprefix(address), str(twin).removeprefix(address)) for url, twin, _ in found] == [
+        ("/mirror/owl", "/owl"), ("/newt.txt", "/newt.html"), ("/old-swan", "/swan"), ("/owl?print", "/owl"),
+    ]  # fmt: skip
+    assert {relevance for *_, relevance in found} == {None}
+    behind = {path for path in asked if path.startswith("/behind")}
+    assert behind == {"/behind/", "/behind/owl", "/behind/newt.html", "/behind/swan"}
+    told = json.loads(run("status", "dengue-fever", "--json").out)
+    assert (told["pages"], told["relevant"], told["failures"]["duplicate"]) == (4, 4, 4)
+
+
+def test_why_tells_what_a_page_repeats(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(answer) as (address, _):
+        crawled(run, address)
+    told = run("why", "dengue-fever", f"{address}/mirror/owl").out
+    assert told.startswith(f"{address}/mirror/owl was not kept: duplicate\n  nearly the same text as {address}/owl (9")
+    told = run("why", "dengue-fever", f"{address}/owl?print").out
+    assert f"the same text as {address}/owl" in told
+
+
+def test_what_an_earlier_run_kept_is_repeated_by_what_comes_later(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(answer) as (address, _):
+        crawled(run, address, "--pages", 2)
+        assert rows("SELECT count(*) FROM visits WHERE failure = 'duplicate'") == [(0,)]
+        crawled(run, address, "--pages", 100)
+    assert rows("SELECT count(*) FROM visits WHERE failure = 'duplicate'") == [(4,)]
+
+
+def test_they_may_be_kept_all_the_same(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(answer) as (address, asked):
+        crawled(run, address, "--no-distinct")
+    assert len({path for path in asked if path.startswith("/behind")}) == 6
+    assert rows("SELECT count(*) FROM pages WHERE marks NOT NULL") == [(0,)]
