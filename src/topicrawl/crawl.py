@@ -236,6 +236,11 @@ class Crawl:
             self.stopped = full
             return True
         ready = await self.parts.frontier.next_ready()
+        while ready is None and self.parts.more is not None and await self.parts.more():
+            if (full := self._full()) is not None:
+                self.stopped = full
+                return True
+            ready = await self.parts.frontier.next_ready()
         if ready is None:
             self.stopped = Stop.EMPTY
         elif ready > self.budget.patience:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -51,5 +51,6 @@ class Parts:
     clock: Callable[[], float]  # seconds since 1970
     fences: Fences = field(default_factory=Fences)  # which links may be followed
     delay_of: Callable[[str], float] | None = None  # what robots.txt asks for, by host
+    more: Callable[[], Awaitable[bool]] | None = None  # waits a moment for links from elsewhere; False: none will come
     twin_of: Callable[[Page], Twin | None] | None = None  # the kept page that a page repeats; None: nobody looks
     discoveries: Discoveries | None = None  # what was found, to tell what is left; None: nobody asks

@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 
 from topicrawl import parse, strategies
+from topicrawl.access import access
 from topicrawl.budget import Budget
 from topicrawl.checkpoint import Checkpoint
 from topicrawl.collection import report
@@ -21,6 +22,7 @@ from topicrawl.collection.duplicates import Duplicates
 from topicrawl.collection.links import packed
 from topicrawl.collection.shelf import Shelf
 from topicrawl.collection.store import Store
+from topicrawl.collection.told import Told
 from topicrawl.crawl import Crawl, seed_links
 from topicrawl.discoveries import Discoveries
 from topicrawl.errors import CollectionError, SeedError, SettingError
@@ -33,11 +35,18 @@ from topicrawl.frontier.contract import Offer, Rules
 from topicrawl.frontier.limits import Limits
 from topicrawl.frontier.monotony import Monotony
 from topicrawl.frontier.sqlite import Sqlite
+from topicrawl.gathering import Gathering
+from topicrawl.inquiries import Inquiries
 from topicrawl.lab.material import Recorded
 from topicrawl.parts import Found, Parts
 from topicrawl.placing import Fences
 from topicrawl.records import Carry, Link, Response
 from topicrawl.relevance.vsm import Vsm
+from topicrawl.seeds.asking import answers
+from topicrawl.seeds.choice import readers
+from topicrawl.seeds.found import Found as Election
+from topicrawl.seeds.provider import Answer, Provider
+from topicrawl.seeds.questions import FIRST
 from topicrawl.sessions import labelled_sessions
 from topicrawl.settings import Settings, known_settings, seed_urls, within
 from topicrawl.strategies.material import Material, Nothing
@@ -61,13 +70,16 @@ class Keeping:
     polite: Polite
     noted: dict[str, None] = field(default_factory=dict)  # origins that were looked at, the oldest first
     checkpoint: Checkpoint | None = None  # writes down what was learned
+    inquiries: Inquiries | None = None  # asks search engines about what was found
 
     def step_of(self, link: Link) -> int | None:
         return self.collection.step_of(link)
 
     def keep(self, found: Sequence[Found]) -> None:
         self.collection.keep((visit, response, packed(links) if links else None) for visit, response, links in found)
-        for visit, _, _ in found:
+        for visit, _, links in found:
+            if self.inquiries is not None:
+                self.inquiries.visited(visit, links)
             if (site := origin(visit.url)) not in self.noted:
                 self._note(site)
             if visit.failure is not None:
@@ -101,29 +113,31 @@ def identity(topic: Topic, settings: Settings) -> dict[str, Carry]:
 
 @asynccontextmanager
 async def open_crawl(
-    directory: Path, topic: Topic, seeds: Sequence[str] = (), settings: Settings | None = None
+    directory: Path,
+    topic: Topic,
+    seeds: Sequence[str] = (),
+    settings: Settings | None = None,
+    found: Election | None = None,
 ) -> AsyncIterator[Crawl]:
     """A crawl of the live web into a directory, ready to run: new, or going on where an earlier run stopped.
 
     Everything is closed afterwards. A directory that holds a crawl for another topic or with another strategy is
-    refused.
+    refused. `found` is what engines said when they were asked for the seeds; it is kept.
     """
     settings = settings or Settings()
-    urls = seed_urls(seeds)
-    for url in urls:
-        if settings.only and not within(settings.only, url):
-            raise SeedError(f"the seed {url} is not on {' or '.join(settings.only)}, where the crawl is to stay")
-    vsm = Vsm(topic)
+    urls = _within(seeds, settings)
+    told, engines = Told(directory, found), _engines(settings)
     strategy = strategies.make(settings.strategy)
-    strategy.begin(Setting(topic, vsm, Random(0)))
+    strategy.begin(Setting(topic, Vsm(topic), Random(0), told.description))
     is_trained = not occupied(directory)
     if is_trained:
         # Before anything is made: a strategy that lacks its input leaves no directory behind.
-        strategy.prepare(_material(topic, settings, styles=strategy.styles))
+        strategy.prepare(await _material(topic, settings, told, engines, styles=strategy.styles))
     facts: dict[str, Carry] = {"identity": identity(topic, settings), "seeds": list(urls)}
     with Collection(directory, topic, facts, min_free=settings.min_free << 20, about=_about(settings)) as collection:
         same(directory, collection.store.fact("identity"), facts["identity"])
         collection.check_space()
+        told.keep_seeds()
         async with AsyncExitStack() as stack:
             frontier = await _frontier(collection, settings)
             stack.push_async_callback(frontier.close)
@@ -131,12 +145,14 @@ async def open_crawl(
             polite = Polite(http, delay=settings.delay, robots=settings.robots)
             polite.told = frontier.set_delay
             polite.scope = partial(within, settings.only) if settings.only else None
-            keeping = Keeping(collection, polite)
+            keeping = Keeping(collection, polite, inquiries=_inquiries(engines, told, settings))
             crawl = _crawl(keeping, strategy, settings, frontier)
+            if keeping.inquiries is not None:
+                await stack.enter_async_context(keeping.inquiries.about(crawl))
             keeping.checkpoint = Checkpoint(collection, crawl)
             if not await keeping.checkpoint.restore():
                 if not is_trained:
-                    strategy.prepare(_material(topic, settings, styles=strategy.styles))
+                    strategy.prepare(await _material(topic, settings, told, engines, styles=strategy.styles))
                 # The next run has this instead of the material.
                 keeping.checkpoint.save()
             collection.store.set_facts({"settings": _plain(settings), "stopped": None})
@@ -148,6 +164,28 @@ async def open_crawl(
                 await crawl.close()
                 # What was learned is worth keeping also when the crawl ended in an error.
                 keeping.checkpoint.save()
+
+
+def _within(seeds: Sequence[str], settings: Settings) -> list[str]:
+    """The seeds in canonical form; one outside the hosts that the user named is refused."""
+    urls = seed_urls(seeds)
+    for url in urls:
+        if settings.only and not within(settings.only, url):
+            raise SeedError(f"the seed {url} is not on {' or '.join(settings.only)}, where the crawl is to stay")
+    return urls
+
+
+def _engines(settings: Settings) -> list[Provider]:
+    """The search engines that are asked about pages; none unless the user wants that."""
+    if not settings.back_links and not settings.descriptions:
+        return []
+    return readers(settings.engine, access(_http_settings(settings), settings.searxng))
+
+
+def _inquiries(engines: Sequence[Provider], told: Told, settings: Settings) -> Inquiries | None:
+    if not engines:
+        return None
+    return Inquiries(engines, told, settings.back_links, settings.descriptions, settings.timeout)
 
 
 def _about(settings: Settings) -> dict[str, str]:
@@ -197,15 +235,32 @@ async def _retried(crawl: Crawl, store: Store, seeds: Sequence[str]) -> None:
         await frontier.reopen([Offer(row.link, row.place) for row in failed])
 
 
-def _material(topic: Topic, settings: Settings, *, styles: bool) -> Material:
+async def _material(
+    topic: Topic, settings: Settings, told: Told, engines: Sequence[Provider], *, styles: bool
+) -> Material:
     """What a new crawl may learn from before its first page."""
     walks: Sequence[Sequence[str]] = ()
     if settings.sessions:
         found = labelled_sessions(Path(settings.sessions))
         walks, topic = found.walks, topic.with_examples(found.relevant, found.irrelevant)
-    if not settings.learn_from:
+    place: str | Path | None = settings.learn_from
+    if not place and settings.back_links and (topic.relevant or topic.irrelevant):
+        place = await _gathered(topic, settings, told, engines)
+    if not place:
         return Nothing(topic.relevant, topic.irrelevant, walks)
-    return Recorded(Recording(settings.learn_from), topic, walks, styles=styles)
+    return Recorded(Recording(place), topic, walks, styles=styles)
+
+
+async def _gathered(topic: Topic, settings: Settings, told: Told, engines: Sequence[Provider]) -> Path | None:
+    """Example pages of the live web and the pages that link to them, where engines are asked who does."""
+
+    async def ask(query: str) -> Sequence[Answer]:
+        return await answers(engines, query, FIRST, settings.timeout)
+
+    async with Http(_http_settings(settings)) as http:
+        polite = Polite(http, delay=settings.delay, robots=settings.robots)
+        gathering = Gathering(told.directory, polite, ask, told, settings.back_links)
+        return await gathering.read(topic.relevant, topic.irrelevant)
 
 
 def _plain(settings: Settings) -> dict[str, Carry]:
@@ -279,6 +334,7 @@ def _crawl(keeping: Keeping, strategy: Strategy, settings: Settings, frontier: S
             scope=keeping.polite.scope,
         ),
         delay_of=keeping.polite.delay_of,
+        more=keeping.inquiries.more if keeping.inquiries is not None else None,
         twin_of=duplicates.twin if settings.distinct else None,
         discoveries=discoveries,
     )

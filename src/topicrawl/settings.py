@@ -23,6 +23,10 @@ class Settings:
 
     strategy: Annotated[str, "Which crawler orders the links: name or name:parameter=value,…"] = "best_first"
     learn_from: Annotated[str, "A recorded web, or an earlier crawl's directory, where example pages are read."] = ""
+    engine: Annotated[tuple[str, ...], "A search engine to ask; `topicrawl seeds --help` lists them."] = ()
+    searxng: Annotated[str, "The address of a SearXNG server to ask; else SEARXNG_URL in the environment."] = ""
+    back_links: Annotated[int, "Pages at the most of which engines are asked who links to them."] = 0
+    descriptions: Annotated[int, "Links at the most that engines are asked to describe, for the strategy hati."] = 0
     sessions: Annotated[str, "A file of browsing sessions, for strategies that learn from them."] = ""
     pages: Annotated[int, "Stop when this many pages are kept, earlier runs included; 0: no limit."] = 1000
     seconds: Annotated[float, "Stop after this many seconds; 0: no limit."] = 0.0

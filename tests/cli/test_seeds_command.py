@@ -78,7 +78,7 @@ def test_when_no_engine_answers_all_are_named_and_it_is_said_what_to_do(run) -> 
     assert all(engine in line for engine in (*ENGINES, "--engine", "--seed URL"))
 
 
-@pytest.mark.parametrize("command", ["seeds"])
+@pytest.mark.parametrize("command", ["seeds", "crawl"])
 def test_without_any_engine_one_line_says_how_to_set_one_up(run, command: str) -> None:  # type: ignore[no-untyped-def]
     ran = run(command, "dengue fever")
     assert ran.code == 2

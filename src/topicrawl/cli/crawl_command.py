@@ -29,6 +29,7 @@ from topicrawl.crawl import Crawl
 from topicrawl.database import errors_of
 from topicrawl.errors import SeedError, TopicError
 from topicrawl.frontier.contract import Counts
+from topicrawl.seeds.found import Found
 from topicrawl.settings import Settings, known_settings, read_settings, seed_urls
 from topicrawl.topic import Topic
 
@@ -62,13 +63,17 @@ def _with_settings(function: Function) -> Function:
 @click.option("--topic", "topic_file", type=click.Path(path_type=Path), help="A topic.toml instead of words.")
 @click.option("--examples", type=click.Path(path_type=Path), help="Example pages: lines of url⇥relevant|irrelevant.")
 @click.option("--seed", "seeds", multiple=True, metavar="URL", help="Where to start; may be repeated.")
-@click.option("--seeds", "seed_file", type=click.Path(path_type=Path), help="A file with one seed a line.")
+@click.option(
+    "--seeds", "seed_file", type=click.Path(path_type=Path), help="One seed a line, or a file of `seeds --out`."
+)
 @click.option("--out", type=click.Path(path_type=Path), help="The crawl's directory. [default: named by the topic]")
 @click.option("--config", type=click.Path(path_type=Path), help="Settings in a TOML file; options win over it.")
 @click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on standard output.")
 @_with_settings
 def command(**options: Any) -> None:
     """Crawl the web for a topic into a directory. A directory that exists is gone on with.
+
+    Without --seed and --seeds, the search engines that are set up are asked where to start (`topicrawl seeds --help`).
 
     \b
     Examples:
@@ -80,7 +85,8 @@ def command(**options: Any) -> None:
     names = {item.name for item in dataclasses.fields(Asked)}
     given = {name: value for name, value in options.items() if name not in names and value not in (None, ())}
     asked = Asked(**{name: options[name] for name in names - {"given"}}, given=given)
-    sys.exit(run(_crawled(asked)))
+    agreed = _agreed(asked)
+    sys.exit(run(_crawled(asked, agreed, _found(asked, agreed))))
 
 
 @dataclass(frozen=True)
@@ -114,17 +120,20 @@ class Asked:
             raise TopicError('what is the topic? for example: topicrawl crawl "dengue fever" --seed https://…')
         return Path(slug(topic.name))
 
+    def seed_text(self) -> str:
+        """What stands in the file of seeds; "" when none was given."""
+        try:
+            return self.seed_file.read_text("utf-8-sig") if self.seed_file is not None else ""
+        except (OSError, UnicodeDecodeError) as error:
+            raise SeedError(f"{self.seed_file}: cannot be read: {error}") from error
+
     def seed_urls(self) -> list[str]:
-        texts = list(self.seeds)
-        if self.seed_file is not None:
-            try:
-                lines = self.seed_file.read_text("utf-8-sig").splitlines()
-            except (OSError, UnicodeDecodeError) as error:
-                raise SeedError(f"{self.seed_file}: cannot be read: {error}") from error
-            texts += [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
-            if not texts:
-                raise SeedError(f"{self.seed_file} names no seed: write one web address a line")
-        return seed_urls(texts)
+        text = self.seed_text()
+        lines = [] if text.lstrip().startswith("{") else text.splitlines()
+        named = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+        if self.seed_file is not None and lines and not named and not self.seeds:
+            raise SeedError(f"{self.seed_file} names no seed: write one web address a line")
+        return seed_urls([*self.seeds, *named])
 
 
 def slug(name: str) -> str:
@@ -150,20 +159,33 @@ def _agreed(asked: Asked) -> tuple[Path, Topic, Settings]:
         return directory, known, settings
     if topic is None:
         raise TopicError(f"there is no crawl in {directory} yet: name the topic in words or with --topic FILE")
-    if not asked.seeds and not asked.seed_file:
-        raise SeedError("where shall it start? name one or more pages with --seed URL or --seeds FILE")
     return directory, topic, Settings(**given)
 
 
-async def _crawled(asked: Asked) -> int:
+def _found(asked: Asked, agreed: tuple[Path, Topic, Settings]) -> Found | None:
+    """What engines found, in an earlier election or in one that is held now because no seed was named."""
+    from topicrawl.cli.seed_finding import for_crawl, told_again
+
+    directory, topic, settings = agreed
+    text = asked.seed_text()
+    if text.lstrip().startswith("{"):
+        return told_again(text, str(asked.seed_file))
+    if asked.seeds or asked.seed_file or occupied(directory):
+        return None
+    return for_crawl(topic, settings, as_json=asked.as_json)
+
+
+async def _crawled(asked: Asked, agreed: tuple[Path, Topic, Settings], found: Found | None) -> int:
     """Run the crawl and return the exit code."""
     # The HTTP client and all: the help text needs none of it.
     from topicrawl.plan import open_crawl
 
-    directory, topic, settings = _agreed(asked)
+    directory, topic, settings = agreed
     goes_on = occupied(directory)
-    seeds = asked.seed_urls()
-    async with open_crawl(directory, topic, seeds, settings) as crawl:
+    seeds = [*asked.seed_urls(), *(seed.url for seed in (found.taken if found is not None else ()))]
+    if settings.back_links and topic.relevant and not goes_on and not asked.as_json:
+        click.echo("reading the examples and who links to them; this may take some minutes", err=True)
+    async with open_crawl(directory, topic, seeds, settings, found) as crawl:
         tally = _tally(directory, topic, settings)
         show = chosen(asked.as_json)
         with _logging(directory / "crawl.log"):

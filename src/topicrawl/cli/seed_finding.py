@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import json
+import sys
 from dataclasses import dataclass, replace
 
 import click
@@ -11,9 +12,11 @@ import click
 from topicrawl.cli.loop import run
 from topicrawl.errors import SeedError
 from topicrawl.seeds.asking import answers
-from topicrawl.seeds.choice import Access, providers
-from topicrawl.seeds.found import Found, summary
+from topicrawl.seeds.choice import providers
+from topicrawl.seeds.found import Found, read_found, summary
 from topicrawl.seeds.voting import USUAL, Group, elected, rejected, voters
+from topicrawl.settings import Settings, within
+from topicrawl.topic import Topic
 
 PER_ENGINE = 20  # results, unless the user says otherwise
 _PAUSE = 1.1  # seconds between two questions to the same engines: some allow one a second
@@ -56,7 +59,7 @@ def find(wanted: Wanted) -> Found:
 
 async def _asked(wanted: Wanted) -> Found:
     # The HTTP client and all: the help text needs none of it.
-    from topicrawl.fetch.api import Api
+    from topicrawl.access import access
     from topicrawl.fetch.guard import networks
     from topicrawl.fetch.settings import HttpSettings
 
@@ -66,14 +69,7 @@ async def _asked(wanted: Wanted) -> Found:
         proxy=wanted.proxy,
         allow=networks(wanted.allow_net),
     )
-    access = Access(
-        Api(settings),
-        wanted.searxng or os.environ.get("SEARXNG_URL", ""),
-        os.environ.get("BRAVE_API_KEY", ""),
-        wanted.timeout,
-        wanted.proxy,
-    )
-    chosen = providers(wanted.engines, access)
+    chosen = providers(wanted.engines, access(settings, wanted.searxng))
     click.echo(f"asking {', '.join(provider.name for provider in chosen)}", err=True)
     told = await answers(chosen, wanted.words, wanted.number, wanted.timeout)
     votes = wanted.votes or max(1, min(USUAL, len(voters(told))))
@@ -113,3 +109,41 @@ def show(found: Found) -> None:
     rest = sum(seed.group == Group.ALONE for seed in found.seeds)
     counts = f"{len(found.taken)} seeds by {', '.join(found.voters)}; {rest} pages with too few votes"
     click.echo(counts + (f"; {len(found.irrelevant)} irrelevant" if found.irrelevant else ""), err=True)
+
+
+def for_crawl(topic: Topic, settings: Settings, *, as_json: bool) -> Found:
+    """The seeds of a crawl for which none was named; the user sees them."""
+    found = find(
+        Wanted(
+            topic.name,
+            settings.engine,
+            settings.searxng,
+            timeout=settings.timeout,
+            contact=settings.contact,
+            allow_net=settings.allow_net,
+            proxy=settings.proxy,
+        )
+    )
+    if settings.only:
+        found = replace(found, seeds=tuple(seed for seed in found.seeds if within(settings.only, seed.url)))
+    if as_json:
+        seeds = [{"url": seed.url, "group": seed.group, "ranks": dict(seed.ranks)} for seed in found.taken]
+        event = {"event": "seeds", "seeds": seeds, "voters": found.voters, "troubles": found.troubles}
+        sys.stdout.write(json.dumps(event, ensure_ascii=False) + "\n")
+    else:
+        show(found)
+    return _some(found, "the engines")
+
+
+def told_again(text: str, where: str) -> Found:
+    """The seeds of an earlier election, from the text of its file."""
+    return _some(read_found(text, where), where)
+
+
+def _some(found: Found, where: str) -> Found:
+    if not found.taken:
+        raise SeedError(
+            f"{where} found no page with {found.votes} votes: ask with other words by `topicrawl seeds`, "
+            "or name pages with --seed URL"
+        )
+    return found

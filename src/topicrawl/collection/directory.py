@@ -31,7 +31,16 @@ from topicrawl.topic import Topic
 _RECENT = 1024  # more visits than can ever be stored and not yet complete
 _SPACE_EVERY = 50  # pages between two looks at the free space
 # What a start that ended in its first moments leaves behind.
-_OURS = ("lock", "topic.toml", "topic.new", "crawl.log", "topicrawl.sqlite", "frontier.sqlite")
+_OURS = (
+    "lock",
+    "topic.toml",
+    "topic.new",
+    "crawl.log",
+    "topicrawl.sqlite",
+    "frontier.sqlite",
+    "told.jsonl",
+    "examples",
+)
 
 
 def occupied(directory: Path) -> bool:

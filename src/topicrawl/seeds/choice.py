@@ -105,3 +105,11 @@ def _recorded(name: str, access: Access) -> Provider:
     if not name:
         raise SeedError("where are the recorded answers? recorded:FILE")
     return Recorded(Path(name))
+
+
+def readers(specs: Sequence[str], access: Access) -> list[Provider]:
+    """The engines that know what pages say, and so who names an address; an index of addresses does not."""
+    found = [provider for provider in providers(specs, access) if not isinstance(provider, CommonCrawl)]
+    if not found:
+        raise SeedError("commoncrawl cannot tell who links to a page or what it is about: name another --engine too")
+    return found

@@ -1,7 +1,7 @@
 """Naive Bayes over what is known of a URL before it is fetched: Hati, Kumar and Mishra 2010, sections 4 and 5.
 
 The paper asks a search engine to describe a URL and a tool for words related to an anchor. Here descriptions come from
-a file, and related words from WordNet.
+a file, or from search engines where the user lets them be asked, and related words from WordNet.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from topicrawl.text.tokens import words as tokenise
 from topicrawl.text.wordnet import wordnet
 from topicrawl.urls import canonical
 
-#: What a URL is about, in some words; None: unknown. A file now, a search engine later.
+#: What a URL is about, in some words; None: unknown.
 Describe = Callable[[str], str | None]
 
 
@@ -49,8 +49,8 @@ class Hati(Guided):
     ≥ .7. A cosine is over the keywords alone. At most five pages have a say. The paper leaves the last limit open, and
     the order of the queue too: here it is the posterior, and nothing is pruned.
 
-    A URL that the file `descriptions` (lines of url⇥text) does not describe is described by those who link to it: by
-    their anchors and the words around them, and by its own address.
+    A URL that neither the file `descriptions` (lines of url⇥text) nor a search engine describes is described by those
+    who link to it: by their anchors and the words around them, and by its own address.
 
     Seven rows of table 8; the paper's X is (no, yes, no, yes), but it multiplies as if the anchor were yes. The first
     is 256/381, the second 384/509:
@@ -86,7 +86,8 @@ class Hati(Guided):
     def begin(self, setting: Setting) -> None:
         super().begin(setting)
         path = self.descriptions
-        self.describe: Describe = (_described(file_text(path, self.name), path) if path else {}).get
+        told = _described(file_text(path, self.name), path) if path else {}
+        self.describe: Describe = lambda url: told.get(url) or setting.describe(url)
 
     def _read(self, links: Sequence[Link], page: Page | None) -> dict[str, Known]:
         """URL → what a page says about it."""
@@ -127,6 +128,12 @@ class Hati(Guided):
         if not isinstance(old.carry, list) or not isinstance(new.carry, list) or old.carry[0] == PARENTS:
             return old  # a seed, or enough have spoken
         return self._place(_joined(_known(old.carry), _known(new.carry)))
+
+    def described(self, place: Place, text: str) -> Place:
+        """The place of a waiting link when an engine has described it."""
+        if not isinstance(place.carry, list):
+            return place  # a seed
+        return self._place(_known(place.carry)._replace(description=self.plain.counts(tokenise(text))))
 
     def _place(self, known: Known) -> Place:
         values = self._values(known)

@@ -7,8 +7,8 @@ Its parameters are its dataclass fields, with the values of its paper as default
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from random import Random
 from typing import ClassVar
 
@@ -25,6 +25,7 @@ class Setting:
     topic: Topic
     vsm: Vsm  # shared with the judge, so that a page is weighed once
     random: Random
+    describe: Callable[[str], str | None] = field(default=lambda url: None)  # what search engines say of a URL
 
 
 class Strategy(ABC):
