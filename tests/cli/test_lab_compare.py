@@ -70,6 +70,15 @@ def test_a_comparison_prints_its_table_and_names_what_is_missing(run, sample: Pa
     assert run(*asked).out == ran.out
 
 
+def test_a_comparison_in_which_no_strategy_ran_is_an_error(run, sample: Path) -> None:  # type: ignore[no-untyped-def]
+    task = json.loads((sample / "tasks.json").read_text("utf-8"))[0]
+    Path("tasks.json").write_text(json.dumps([{**task, "words": "the of and"}]), "utf-8")
+    ran = run("lab", "compare", sample, "--tasks", "tasks.json", "--strategies", "best_first", "--budget", "20")
+    assert ran.code == 2
+    assert ran.err.splitlines()[-1].startswith("topicrawl: no strategy could be measured on any task: the words of")
+    assert Path("comparison/report.html").exists()
+
+
 def test_a_file_in_the_way_is_refused(run, sample: Path) -> None:  # type: ignore[no-untyped-def]
     Path("mine").write_text("mine")
     ran = run("lab", "compare", sample, "--strategies", "best_first", "--out", "mine")

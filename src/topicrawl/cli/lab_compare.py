@@ -60,6 +60,8 @@ def compare(**options: Any) -> None:
         click.echo(
             f"{len(plan.failures)} runs and {len(plan.skipped)} tasks are missing; the reasons stand in it", err=True
         )
+    if not standings.names:
+        raise UsageError(f"no strategy could be measured on any task: {plan.failures[0]['failure']}")
 
 
 @dataclass(frozen=True)

@@ -103,8 +103,8 @@ class Report:
 
     def _named(self) -> list[str]:
         """The best strategies and breadth-first."""
-        names = [it.strategy for it in self.standings.ranked[:_LEADERS]]
-        return names if BASELINE in names else [*names, BASELINE]
+        names = [it.strategy for it in self.standings.ranked]
+        return [name for place, name in enumerate(names) if place < _LEADERS or name == BASELINE]
 
     def _leaders(self) -> str:
         names, lines = self._named(), []
