@@ -49,9 +49,8 @@ def test_texts_of_which_half_is_the_same_seldom_share_a_band() -> None:
     assert found <= 8
 
 
-def test_bands_depend_neither_on_line_breaks_nor_on_what_stands_before() -> None:
+def test_bands_hardly_depend_on_what_stands_before() -> None:
     text = " ".join(prose(Random(3), 500))
-    assert set(bands(text)) == set(bands(text.replace(" ", "\n")))
     assert len(set(bands(text)) & set(bands("Some words before. " + text))) >= 3
 
 

@@ -160,16 +160,16 @@ class Duplicates:
 
 
 def parted(page: Page) -> tuple[str, str]:
-    r"""The text of a page without the lines that are nothing but a link; and those lines where they are the most.
+    r"""The lines of a page that are more than a link, as one; and the others where they are the most.
 
     >>> from topicrawl.records import Link
     >>> home = Link("h", anchor="Home")
     >>> parted(Page("u", text="Home\nOwls hunt at night.\nNext", links=(home,)))
-    ('Owls hunt at night.\nNext', '')
+    ('Owls hunt at night. Next', '')
     >>> parted(Page("u", text="Home\nOwls", links=(home,)))
     ('Owls', 'Home')
     """
     anchors = set(map(_anchor, page.links))
     lines = page.text.split("\n")
-    prose = "\n".join(filterfalse(anchors.__contains__, lines))
-    return prose, "\n".join(filter(anchors.__contains__, lines)) if 2 * len(prose) < len(page.text) else ""
+    prose = " ".join(filterfalse(anchors.__contains__, lines))
+    return prose, " ".join(filter(anchors.__contains__, lines)) if 2 * len(prose) < len(page.text) else ""

@@ -25,7 +25,7 @@ _HALF = np.uint64(32)
 
 
 def bands(text: str, seed: int = 0) -> list[int]:
-    """The bands of a text as signed 64-bit numbers; none for a text that is too short to tell.
+    """The bands of a text in one line as signed 64-bit numbers; none for a text that is too short to tell.
 
     Bands with different seeds have nothing in common.
 
@@ -33,7 +33,7 @@ def bands(text: str, seed: int = 0) -> list[int]:
     >>> len(bands(owls)), bands(owls) == bands("Some say: " + owls), bands("Owls hunt.")
     (4, True, [])
     """
-    data = text.replace("\n", " ").encode("utf-8", "replace")[:LONGEST]
+    data = text.encode("utf-8", "replace")[:LONGEST]
     if len(data) <= _RUN:
         return []
     line = np.frombuffer(data, np.uint8)
