@@ -37,6 +37,10 @@ def test_english_is_stemmed_as_porter_did_in_1980(word: str, stem: str) -> None:
     assert lexicon("en").stem(word) == stem
 
 
+def test_every_language_that_has_a_stemmer_has_stop_words() -> None:
+    assert set(STOPPED) == set(ALGORITHMS)
+
+
 @pytest.mark.parametrize("language", STOPPED)
 def test_stop_words_are_words_as_a_text_is_cut(language: str) -> None:
     stop = lexicon(language).stop
