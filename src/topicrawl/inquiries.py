@@ -28,6 +28,7 @@ from topicrawl.seeds.provider import Answer, Provider
 log = logging.getLogger("topicrawl")
 
 _RESULTS = 20  # of an engine
+_PAUSE = 2.0  # seconds between two questions
 _LOOK = 0.25  # seconds that a crawl without links waits before it looks whether it shall end
 
 
@@ -40,7 +41,6 @@ class Inquiries:
     back_links: int = 0  # pages whose parents are asked for, at the most
     descriptions: int = 0  # links that are to be described, at the most
     seconds: float = 20.0
-    pause: float = 2.0  # seconds between two questions
     crawl: Crawl | None = None
     _queue: deque[tuple[str, str, float]] = field(default_factory=deque)  # the first is being asked
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
@@ -108,7 +108,7 @@ class Inquiries:
                 await (self._parents(url, worth) if kind == PARENTS else self._description(url))
                 self._queue.popleft()
                 self._answered.set()
-                await asyncio.sleep(self.pause)
+                await asyncio.sleep(_PAUSE)
             self._woken.clear()
             await self._woken.wait()
 

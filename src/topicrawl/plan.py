@@ -126,8 +126,8 @@ async def open_crawl(
     """
     settings = settings or Settings()
     urls = _within(seeds, settings)
-    told, engines = Told(directory, found), _engines(settings)
     strategy = strategies.make(settings.strategy)
+    told, engines = Told(directory, found), _engines(settings, strategy)
     strategy.begin(Setting(topic, Vsm(topic), Random(0), told.description))
     is_trained = not occupied(directory)
     if is_trained:
@@ -175,8 +175,10 @@ def _within(seeds: Sequence[str], settings: Settings) -> list[str]:
     return urls
 
 
-def _engines(settings: Settings) -> list[Provider]:
+def _engines(settings: Settings, strategy: Strategy) -> list[Provider]:
     """The search engines that are asked about pages; none unless the user wants that."""
+    if settings.descriptions and not hasattr(strategy, "described"):
+        raise SettingError(f"descriptions are of no use to {strategy.name}: take them away, or the strategy hati")
     if not settings.back_links and not settings.descriptions:
         return []
     return readers(settings.engine, access(_http_settings(settings), settings.searxng))

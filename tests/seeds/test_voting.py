@@ -81,7 +81,8 @@ def test_spellings_of_one_address_are_one_page_and_the_secure_one_is_kept(urls: 
     assert same(urls[0]) == same(urls[1])
 
 
-TABLES = some.dictionaries(some.sampled_from("abcd"), some.lists(some.sampled_from("pqrstu"), unique=True), max_size=4)
+PAGES = some.lists(some.sampled_from("pqrs"), unique=True, max_size=4)
+TABLES = some.lists(PAGES, max_size=4).map(lambda found: dict(zip("abcd", found, strict=False)))
 
 
 @given(TABLES, some.integers(1, 4))

@@ -150,3 +150,25 @@ def test_a_mistake_in_the_descriptions_is_told_with_its_line(tmp_path: Path, lin
     path.write_text(f"http://a/\tfine\n{line}\n", "utf-8")
     with pytest.raises(StrategyError, match=r"descriptions\.tsv:2: expected a URL, a tab and its description"):
         begun(f"hati:descriptions={path}")
+
+
+def test_what_an_engine_says_of_a_url_counts_instead_of_what_links_say() -> None:
+    strategy = make("hati")
+    assert isinstance(strategy, Hati)
+    strategy.begin(Setting(TOPIC, Vsm(TOPIC), Random(0), {"http://b/": "Dengue fever: dengue, mosquito"}.get))
+    strategy.prepare(Made())
+    told, untold = (parts(strategy, Link(url, anchor="here"), visit()) for url in ("http://b/", "http://c/"))
+    assert told["description"] > 0.8
+    assert untold["description"] == 0.0
+
+
+def test_a_description_that_comes_later_changes_the_place_and_nothing_else_of_the_link() -> None:
+    strategy = begun()
+    (place,) = strategy.place([Link("http://b/", anchor="dengue")], visit("dengue fever"))
+    assert place is not None
+    better = strategy.described(place, "dengue fever mosquito")
+    before, after = dict(place.parts), dict(better.parts)
+    assert after.pop("description") > before.pop("description")
+    assert after == pytest.approx(before, abs=1e-5)
+    assert better.score > place.score
+    assert strategy.described(Place(1.0), "dengue") == Place(1.0)  # a seed

@@ -27,8 +27,11 @@ class Told:
         self._known: dict[str, dict[str, tuple[str, ...]]] = {PARENTS: {}, DESCRIPTION: {}}
         self.found = found if found is not None else _found(directory / SEEDS)
         self._snippets = self.found.descriptions if self.found is not None else {}
-        for row in _lines(directory / TOLD):
-            self._known[row[0]][row[1]] = row[2]
+        text = _text(directory / TOLD)
+        # A kill may have left the last line without its end.
+        self._gap = "\n" if text and not text.endswith("\n") else ""
+        for kind, url, told in _answers(text):
+            self._known[kind][url] = told
 
     def parents(self, url: str) -> Sequence[str] | None:
         """The pages that engines named; None: nobody was asked."""
@@ -54,8 +57,8 @@ class Told:
         with errors_of(path):
             self.directory.mkdir(parents=True, exist_ok=True)
             with path.open("a", encoding="utf-8") as file:
-                # A kill may have left the last line without its end.
-                file.write(f"\n{line}\n" if file.tell() else f"{line}\n")
+                file.write(f"{self._gap}{line}\n")
+        self._gap = ""
 
     def keep_seeds(self) -> None:
         """Write the election down."""
@@ -65,21 +68,22 @@ class Told:
                 path.write_text(json.dumps(self.found.table(), ensure_ascii=False, indent=1) + "\n", "utf-8")
 
 
+def _text(path: Path) -> str:
+    if not path.exists():
+        return ""
+    with errors_of(path):
+        return path.read_text("utf-8", "replace")
+
+
 def _found(path: Path) -> Found | None:
-    if not path.exists():
-        return None
-    with errors_of(path):
-        return read_found(path.read_text("utf-8", "replace"), str(path))
+    text = _text(path)
+    return read_found(text, str(path)) if text else None
 
 
-def _lines(path: Path) -> list[tuple[str, str, tuple[str, ...]]]:
+def _answers(text: str) -> list[tuple[str, str, tuple[str, ...]]]:
     """The answers in a file; a line that is torn or not ours was not kept."""
-    if not path.exists():
-        return []
-    with errors_of(path):
-        lines = path.read_text("utf-8", "replace").splitlines()
     rows = []
-    for line in lines:
+    for line in text.splitlines():
         try:
             row = json.loads(line) if line.strip() else {}
         except ValueError:
