@@ -6,7 +6,6 @@ import asyncio
 import dataclasses
 import logging
 import re
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +19,7 @@ import click
 from topicrawl import topic as topics
 from topicrawl.budget import Stop
 from topicrawl.cli import INTERRUPTED
-from topicrawl.cli.loop import run
+from topicrawl.cli.loop import on_signals, run
 from topicrawl.cli.progress import Show, Tally, chosen
 from topicrawl.collection import report
 from topicrawl.collection.directory import occupied
@@ -202,7 +201,7 @@ async def _crawled(asked: Asked, agreed: tuple[Path, Topic, Settings], found: Fo
 async def _shown(crawl: Crawl, tally: Tally, show: Show) -> Stop:
     """Consume the visits and show them."""
     log = logging.getLogger("topicrawl")
-    restore = _on_signals(crawl)
+    restore = on_signals(crawl.interrupt)
     log.info("start: %d pages so far", tally.pages)
     ticker = asyncio.create_task(_ticks(crawl, tally, show))
     try:
@@ -232,25 +231,6 @@ async def _counts(crawl: Crawl, tally: Tally) -> Counts:
     if crawl.parts.discoveries is not None:
         tally.outlook = crawl.parts.discoveries.outlook(counts.waiting + counts.leased)
     return counts
-
-
-def _on_signals(crawl: Crawl) -> Callable[[], None]:
-    """The first Ctrl-C (or SIGTERM) finishes what is in flight; a second one ends at once, which loses nothing."""
-    loop = asyncio.get_running_loop()
-    signals = (signal.SIGINT, signal.SIGTERM)
-
-    def restore() -> None:
-        for number in signals:
-            loop.remove_signal_handler(number)
-
-    def interrupted() -> None:
-        restore()
-        click.echo("\nfinishing what is in flight; Ctrl-C again to end at once (nothing is lost)", err=True)
-        crawl.interrupt()
-
-    for number in signals:
-        loop.add_signal_handler(number, interrupted)
-    return restore
 
 
 def _tally(directory: Path, topic: Topic, settings: Settings) -> Tally:

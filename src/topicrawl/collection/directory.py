@@ -22,7 +22,7 @@ from topicrawl.collection import report
 from topicrawl.collection.archive import Archive, Spot
 from topicrawl.collection.duplicates import Duplicates
 from topicrawl.collection.links import Packed
-from topicrawl.collection.store import Kept, Store, Stored
+from topicrawl.collection.store import REMEMBERED, Kept, Store, Stored
 from topicrawl.database import Lock, errors_of, is_held
 from topicrawl.errors import CollectionError, DamagedError, SpaceError
 from topicrawl.records import Carry, Fetch, Link, Response, Visit
@@ -102,7 +102,8 @@ class Collection:
         except BaseException:
             self._lock.release()
             raise
-        recent = self.store.visits("step > (SELECT max(step) FROM visits) - ?", (_RECENT,))
+        # What was forgotten on purpose waits again too, but it is to be fetched.
+        recent = self.store.visits(f"step > (SELECT max(step) FROM visits) - ? AND {REMEMBERED}", (_RECENT,))
         self._recent = {row.requested: row for row in recent}
         self._since_look = 0
         self.duplicates: Duplicates | None = None  # None: nobody looks for them
@@ -138,6 +139,10 @@ class Collection:
         if self._since_look >= _SPACE_EVERY:
             self._since_look = 0
             self.check_space()
+
+    def version(self, visit: Visit, response: Response, links: Packed | None) -> Kept:
+        """A page that has changed, archived and ready to be stored in the place of what it was."""
+        return Kept(visit, response, self.archive.write(response), links, self._marks(visit))
 
     def _marks(self, visit: Visit) -> bytes | None:
         if self.duplicates is None or visit.failure is not None:

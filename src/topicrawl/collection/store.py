@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from topicrawl.collection.archive import Spot
 from topicrawl.collection.links import Packed
@@ -42,8 +42,22 @@ SHAPE = Shape(
             "ALTER TABLE visits ADD COLUMN twin TEXT NOT NULL DEFAULT ''",
             "ALTER TABLE pages ADD COLUMN marks BLOB",
         ),
+        (
+            "CREATE TABLE revisits (page INTEGER NOT NULL, at REAL NOT NULL, outcome TEXT NOT NULL,"
+            " status INTEGER NOT NULL, PRIMARY KEY (page, at)) WITHOUT ROWID",
+            "CREATE TABLE versions (page INTEGER NOT NULL, at REAL NOT NULL, relevance REAL, title TEXT NOT NULL,"
+            " digest TEXT NOT NULL, segment INTEGER, start INTEGER, length INTEGER,"
+            " PRIMARY KEY (page, at)) WITHOUT ROWID",
+        ),
     ),
 )
+
+
+#: What the detail of a visit says that may be made again.
+FORGOTTEN = "forgotten"
+REMEMBERED = f"detail <> '{FORGOTTEN}'"
+#: SQL with its values.
+Statement: TypeAlias = tuple[str, Sequence[object]]
 
 
 class Stored(NamedTuple):
@@ -103,9 +117,14 @@ class Store:
         self.path = path
         self.db = Database(path, SHAPE, readonly=readonly)
 
-    def add(self, rows: Sequence[Kept]) -> None:
-        """Store visits with all that hangs on them. A visit to the same link replaces the earlier one."""
+    def add(self, rows: Sequence[Kept], *, before: Sequence[Statement] = ()) -> None:
+        """Store visits with all that hangs on them. A visit to the same link replaces the earlier one.
+
+        What is to be done `before` is done with it, or not at all.
+        """
         with self.db.transaction():
+            for sql, values in before:
+                self.db.execute(sql, values)
             for row in rows:
                 self._add(*row)
 

@@ -45,6 +45,8 @@ class Http:
     def __init__(self, settings: HttpSettings | None = None, *, clock: Callable[[], float] = time.time) -> None:
         self.settings = settings = settings or HttpSettings()
         self.clock = clock
+        #: URL → headers such as If-None-Match, for a page that is here already; None: every page is asked for anew.
+        self.validators: Callable[[str], Mapping[str, str]] | None = None
         self._guard = Guard(settings.allow)
         self._accept = frozenset(settings.accept)
         self._headers = {
@@ -104,7 +106,8 @@ class Http:
             if self.settings.proxy and not self._is_open(url):
                 raise _Refused(url)
             target = URL(url, encoded=True)  # as it is: the client would respell it
-            async with self._session.get(target, allow_redirects=False, middlewares=(trip,)) as answer:
+            known = self.validators(url) if self.validators is not None else None
+            async with self._session.get(target, headers=known, allow_redirects=False, middlewares=(trip,)) as answer:
                 status, headers = answer.status, lowered(answer.headers.items())
                 request = dict(answer.request_info.headers)
                 failure, detail, body = await self._read(answer, headers, plan)

@@ -35,7 +35,7 @@ class Polite:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
-        self._http = http
+        self.http = http
         self.told: Callable[[str, float], Awaitable[None]] | None = None
         self.scope: Callable[[str], bool] | None = None
         self._pace = Pace(delay, clock=clock, sleep=sleep)
@@ -72,7 +72,7 @@ class Polite:
                 return Response(
                     url,
                     url,
-                    at=self._http.clock(),
+                    at=self.http.clock(),
                     failure=verdict.failure,
                     detail=verdict.detail,
                     wait=verdict.wait,
@@ -81,8 +81,8 @@ class Polite:
             if self.told is not None and delay > self._pace.delay:
                 await self.told(host(url), delay)
         async with self._pace.turn(host(url), delay) as turn:
-            return await self._http.get(url, sent=turn.started)
+            return await self.http.get(url, sent=turn.started)
 
     async def _robots_txt(self, url: str) -> Response:
         async with self._pace.turn(host(url)) as turn:
-            return await self._http.get(url, limit=MAX_BYTES, any_type=True, cut=True, sent=turn.started)
+            return await self.http.get(url, limit=MAX_BYTES, any_type=True, cut=True, sent=turn.started)
