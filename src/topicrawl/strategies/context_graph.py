@@ -27,8 +27,9 @@ class ContextGraph(Strategy):
     link of a further layer comes before one of a nearer layer, and within the band the probability decides.
 
     The paper asks a search engine which pages link to a page; here the links of a recorded web or of an earlier crawl
-    say so, in the lab at once, for a live crawl through `topicrawl train context-graph` and `model=FILE`. Every page
-    counts as ten words, or the probabilities of long pages would all be 0 or 1.
+    say so, in the lab at once, for a live crawl through `topicrawl train context-graph` and `model=FILE`; or engines of
+    today, with the setting `back_links`, which gives the examples and one layer. Every page counts as ten words, or the
+    probabilities of long pages would all be 0 or 1.
 
     Three layers beyond the first, a page in layer 1, probability .6: (4 − 1 + .6) / 5.
 

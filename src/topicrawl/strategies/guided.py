@@ -22,7 +22,7 @@ from topicrawl.text.tokens import words as tokenise
 
 PARENTS = 5  # pages with a link to a URL that have a say about it
 
-#: Who links to a URL: a recorded web now, a service for back-links later.
+#: Who links to a URL: a recorded web, an earlier crawl, or what search engines named and was read.
 Parents = Callable[[str], Sequence[Link]]
 
 
@@ -120,7 +120,8 @@ class Guided(Strategy):
         if not relevant:
             raise StrategyError(
                 f"{self.name}: none of the {len(material.relevant)} relevant examples can be read: say where with "
-                f"--learn-from, or make a training set with `topicrawl train nb` and name it: training=FILE"
+                f"--learn-from, let engines say who links to them with --back-links N, or make a training set with "
+                f"`topicrawl train nb` and name it: training=FILE"
             )
         own = [token for word in self.setting.topic.words for token in tokenise(word)]
         everywhere = set.intersection(*map(set, (*relevant, *others))) - set(own) if others else set()
