@@ -19,6 +19,7 @@ from topicrawl.errors import DamagedError
 from topicrawl.frontier.monotony import MonotonyState
 from topicrawl.records import Carry, Failure, Page, Visit
 from topicrawl.strategies.strategy import Strategy
+from topicrawl.urls import container
 
 log = logging.getLogger("topicrawl")
 
@@ -82,7 +83,9 @@ class Checkpoint:
     async def _visits(self) -> AsyncIterator[Visit]:
         """The visits behind the checkpoint that were completed, in their order."""
         for row in self.collection.store.visits("step > ?", (self.step,)):
-            entry = await self.crawl.parts.frontier.find(row.requested)
+            # A file of an archive is complete when the archive is.
+            asked = row.source if row.source and container(row.requested) == row.source else row.requested
+            entry = await self.crawl.parts.frontier.find(asked)
             # One that was kept and not completed is still to be made, and learned from then.
             if entry is None or entry.state not in ("waiting", "leased"):
                 yield Visit(

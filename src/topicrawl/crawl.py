@@ -3,7 +3,8 @@
 1. The **topic** and the strategy are ready; seeds have been offered to the frontier.
 2. The **frontier** leases the best links whose hosts may be asked now.
 3. **Fetch** asks the host, as its robots.txt and its pace allow; a failure is a named value.
-4. **Parse** reads the response into a page: text, words, links with their surroundings.
+4. **Parse** reads the response into a page: text, words, links with their surroundings. Documents are made readable
+   first, outside of the loop; each file of an archive goes on as a page of its own.
 5. **Relevance** judges how much the page is about the topic. Together: a **visit**.
 6. The **strategy** learns from the visit and gives every link of the page a place.
 7. The visit is **kept**: archived and stored, before
@@ -27,7 +28,7 @@ from topicrawl.errors import SpaceError
 from topicrawl.frontier.contract import End, Lease, Offer
 from topicrawl.parts import Found, Parts
 from topicrawl.placing import LATE, combined, placed
-from topicrawl.records import Failure, Link, Response, Visit
+from topicrawl.records import Failure, Link, Place, Response, Unfolded, Visit
 from topicrawl.setbacks import Setbacks
 
 _FEW = 4  # fetches in flight that need not be worth as much as the best ones lately
@@ -51,7 +52,7 @@ class Crawl:
     _scores: deque[float] = field(default_factory=lambda: deque(maxlen=_LATELY))  # of the links leased lately
     _queue: deque[Lease] = field(default_factory=deque)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    _arrived: deque[tuple[Lease, Response]] = field(default_factory=deque)
+    _arrived: deque[tuple[Lease, Unfolded]] = field(default_factory=deque)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _interrupted: bool = False
     _until: float = inf
@@ -202,7 +203,10 @@ class Crawl:
                 link.url, link.url, at=self.parts.clock(), failure=Failure.TIMEOUT,
                 detail=f"no page within {self.budget.deadline:g} s",
             )  # fmt: skip
-        self._arrived.append((lease, response))
+        arrived = Unfolded(response)
+        if self.parts.documents is not None and self.parts.documents.wanted(response):
+            arrived = await self.parts.documents.unfolded(response, link)
+        self._arrived.append((lease, arrived))
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -270,17 +274,26 @@ class Crawl:
         ends: list[End] = []
         most = 1 if self.parts.strategy.combines else _TOGETHER
         while self._arrived and len(found) < most and not self._reached():
-            lease, response = self._arrived[0]
-            if response.hops and found:
-                break  # whether it leads to a page that is here already shows when the others are complete
+            lease, (response, members) = self._arrived[0]
+            if (response.hops or members) and found:
+                # Whether it leads to a page that is here already shows when the others are complete; and of the files
+                # of an archive there may be many.
+                break
             self._arrived.popleft()
-            if (visit := await self._judged(lease, response)) is not None:
-                outlinks = placed(visit, self.parts.strategy, self.parts.fences)
-                offers = await combined(outlinks, self.parts.strategy, self.parts.frontier)
-                unused = visit.failure == Failure.ROBOTS and not response.hops
-                found.append(Found(visit, response, outlinks))
-                wait = judging.pause(self.parts, lease.host, response)
-                ends.append(End(lease, visit.failure or "fetched", offers, wait, unused))
+            del self._leases[lease.token], self._since[lease.token]
+            if await self.setbacks.waits(lease, response):
+                continue
+            first = await self._found(lease.link, lease.place, response)
+            visit, _, outlinks = first
+            found.append(first)
+            if members and visit.failure is None:
+                files = [await self._found(link, lease.place, file) for link, file in members]
+                found += files
+                outlinks = [out for each in files for out in each.outlinks]
+            offers = await combined(outlinks, self.parts.strategy, self.parts.frontier)
+            unused = visit.failure == Failure.ROBOTS and not response.hops
+            wait = judging.pause(self.parts, lease.host, response)
+            ends.append(End(lease, visit.failure or "fetched", offers, wait, unused))
         if found:
             self.parts.keep.keep(found)
             await self.parts.frontier.complete_all(ends)
@@ -290,18 +303,15 @@ class Crawl:
         self.parts.keep.settled()
         return [visit for visit, _, _ in found]
 
-    async def _judged(self, lease: Lease, response: Response) -> Visit | None:
-        """The visit that a response makes. None: the link goes on waiting, or leads elsewhere."""
-        del self._leases[lease.token], self._since[lease.token]
-        if await self.setbacks.waits(lease, response):
-            return None
-        page, failure, detail, twin = await judging.reading(self.parts, lease.link, response)
-        known = self.parts.keep.step_of(lease.link)
+    async def _found(self, link: Link, place: Place, response: Response) -> Found:
+        """The visit that a response makes, and what hangs on it."""
+        page, failure, detail, twin = await judging.reading(self.parts, link, response)
+        known = self.parts.keep.step_of(link)
         if known is None:
             self.step += 1
             self.pages += failure is None
         visit = Visit(
-            known or self.step, lease.link, lease.place, response.final_url, page,
+            known or self.step, link, place, response.final_url, page,
             self.parts.relevance.score(page) if page is not None else None,
             failure, response.at, response.status, detail, twin,
         )  # fmt: skip
@@ -310,7 +320,7 @@ class Crawl:
         self.settled = False
         # What is not kept is not learned from either: after a restart it could not be.
         self.parts.strategy.learn(visit if failure is None else replace(visit, page=None))
-        return visit
+        return Found(visit, response, placed(visit, self.parts.strategy, self.parts.fences))
 
 
 def seed_links(urls: Sequence[str]) -> list[Link]:

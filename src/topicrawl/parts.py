@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from topicrawl.discoveries import Discoveries
 from topicrawl.frontier.contract import Frontier
 from topicrawl.placing import Fences, Outlink
-from topicrawl.records import Fetch, Link, Page, Parse, Response, Twin, Visit
+from topicrawl.records import Fetch, Link, Page, Parse, Response, Twin, Unfolded, Visit
 from topicrawl.relevance.model import Relevance
 from topicrawl.strategies.strategy import Strategy
 
@@ -38,6 +38,16 @@ class Keep(Protocol):
         """An attempt that failed and will be made again."""
 
 
+class Documents(Protocol):
+    """Makes documents readable for the parser of web pages."""
+
+    def wanted(self, response: Response) -> bool:
+        """Whether a response is such a document; quick, as it is asked for every response."""
+
+    async def unfolded(self, response: Response, link: Link) -> Unfolded:
+        """The document made readable, while the loop goes on."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """The pieces that a crawl is put together from."""
@@ -51,6 +61,7 @@ class Parts:
     clock: Callable[[], float]  # seconds since 1970
     fences: Fences = field(default_factory=Fences)  # which links may be followed
     delay_of: Callable[[str], float] | None = None  # what robots.txt asks for, by host
+    documents: Documents | None = None  # makes readable what is no web page; None: it is refused
     more: Callable[[], Awaitable[bool]] | None = None  # waits a moment for links from elsewhere; False: none will come
     twin_of: Callable[[Page], Twin | None] | None = None  # the kept page that a page repeats; None: nobody looks
     discoveries: Discoveries | None = None  # what was found, to tell what is left; None: nobody asks

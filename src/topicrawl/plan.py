@@ -6,7 +6,7 @@ import dataclasses
 import logging
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -21,10 +21,13 @@ from topicrawl.collection.directory import Collection, occupied, topic_of
 from topicrawl.collection.duplicates import Duplicates
 from topicrawl.collection.links import packed
 from topicrawl.collection.shelf import Shelf
-from topicrawl.collection.store import Store
+from topicrawl.collection.store import Store, Stored
 from topicrawl.collection.told import Told
 from topicrawl.crawl import Crawl, seed_links
 from topicrawl.discoveries import Discoveries
+from topicrawl.documents.convert import Limits as DocumentLimits
+from topicrawl.documents.kinds import DOCUMENTS, SUFFIXES
+from topicrawl.documents.reading import Documents
 from topicrawl.errors import CollectionError, SeedError, SettingError
 from topicrawl.fetch.guard import networks
 from topicrawl.fetch.http import Http, HttpSettings
@@ -52,7 +55,7 @@ from topicrawl.settings import Settings, known_settings, seed_urls, within
 from topicrawl.strategies.material import Material, Nothing
 from topicrawl.strategies.strategy import Setting, Strategy
 from topicrawl.topic import Topic
-from topicrawl.urls import fingerprint, join, origin
+from topicrawl.urls import container, fingerprint, join, origin
 
 log = logging.getLogger("topicrawl")
 
@@ -146,7 +149,7 @@ async def open_crawl(
             polite.told = frontier.set_delay
             polite.scope = partial(within, settings.only) if settings.only else None
             keeping = Keeping(collection, polite, inquiries=_inquiries(engines, told, settings))
-            crawl = _crawl(keeping, strategy, settings, frontier)
+            crawl = _crawl(keeping, strategy, settings, frontier, stack.enter_context(_documents(settings)))
             if keeping.inquiries is not None:
                 await stack.enter_async_context(keeping.inquiries.about(crawl))
             keeping.checkpoint = Checkpoint(collection, crawl)
@@ -218,10 +221,17 @@ async def _frontier(collection: Collection, settings: Settings) -> Sqlite:
     if lost:
         log.warning("%d pages no longer read back and will be fetched again", len(lost))
         # Where a redirect ended was settled with it, and must be opened with it.
-        ends = [Offer(replace(row.link, url=row.url), row.place) for row in lost if row.url != row.requested]
-        await frontier.reopen([*(Offer(row.link, row.place) for row in lost), *ends])
+        opened = [_asked(collection.store, row) for row in lost]
+        ends = [Offer(replace(row.link, url=row.url), row.place) for row in opened if row.url != row.requested]
+        await frontier.reopen([*(Offer(row.link, row.place) for row in opened), *ends])
         collection.store.forget(lost)
     return frontier
+
+
+def _asked(store: Store, row: Stored) -> Stored:
+    """The visit to make again for a lost one: for a file of an archive, the archive's."""
+    is_file = row.source and container(row.requested) == row.source
+    return (store.visit_of(row.source) if is_file else None) or row
 
 
 async def _retried(crawl: Crawl, store: Store, seeds: Sequence[str]) -> None:
@@ -299,7 +309,8 @@ def resumed(directory: Path, given: Mapping[str, object]) -> tuple[Topic, Settin
     kept = stored if isinstance(stored, dict) else {}
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in kept.items()}
     # A setting that an older version had and this one has not is of no use any more.
-    values = {name: value for name, value in values.items() if name in known_settings()}
+    known = known_settings()
+    values = {name: value for name, value in values.items() if name in known}
     return topic_of(directory), Settings(**{**values, **given})  # type: ignore[arg-type]
 
 
@@ -310,13 +321,22 @@ def _http_settings(settings: Settings) -> HttpSettings:
         max_bytes=settings.max_bytes,
         proxy=settings.proxy,
         accept=READABLE,
+        documents=DOCUMENTS if settings.documents else frozenset(),
+        suffixes=SUFFIXES if settings.documents else (),
         connections=settings.concurrency * 2,
         allow=networks(settings.allow_net),
         resolve=settings.addresses(),
     )
 
 
-def _crawl(keeping: Keeping, strategy: Strategy, settings: Settings, frontier: Sqlite) -> Crawl:
+def _documents(settings: Settings) -> AbstractContextManager[Documents | None]:
+    limits = DocumentLimits(settings.max_bytes, settings.document_seconds)
+    return Documents(limits) if settings.documents else nullcontext()
+
+
+def _crawl(
+    keeping: Keeping, strategy: Strategy, settings: Settings, frontier: Sqlite, documents: Documents | None
+) -> Crawl:
     discoveries = Discoveries(strategy.setting.topic.threshold, settings.stop_when_found)
     discoveries.again(report.discoveries(keeping.collection.store, discoveries.threshold))
     collection = keeping.collection
@@ -336,6 +356,7 @@ def _crawl(keeping: Keeping, strategy: Strategy, settings: Settings, frontier: S
             scope=keeping.polite.scope,
         ),
         delay_of=keeping.polite.delay_of,
+        documents=documents,
         more=keeping.inquiries.more if keeping.inquiries is not None else None,
         twin_of=duplicates.twin if settings.distinct else None,
         discoveries=discoveries,

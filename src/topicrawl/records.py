@@ -5,7 +5,7 @@ All records are frozen. Bytes live in `Response` only; a `Page` is what was read
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
@@ -86,6 +86,13 @@ class Hop:
     status: int
 
 
+class Readable(NamedTuple):
+    """What a document says, in a form for parsers of web pages."""
+
+    type: str  # as in Content-Type
+    body: bytes
+
+
 @dataclass(frozen=True, slots=True)
 class Response:
     """What a host answered, with the body decoded to its content type's bytes; or why there is none."""
@@ -103,6 +110,7 @@ class Response:
     seconds: float = 0.0  # how long it took
     request: Mapping[str, str] = field(default_factory=dict)  # the headers that were sent
     taken_from: str = ""  # the archive that this is a file of; "": it came over the wire
+    readable: Readable | None = None  # what parsers read in place of the body
 
     @property
     def content_type(self) -> str:
@@ -112,6 +120,13 @@ class Response:
         'text/html'
         """
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+class Unfolded(NamedTuple):
+    """A response that can be parsed, or that has a failure; with the files in it, if it is an archive."""
+
+    response: Response
+    members: Sequence[tuple[Link, Response]] = ()  # each with the link from the archive to it
 
 
 @dataclass(frozen=True, slots=True)

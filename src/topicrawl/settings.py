@@ -41,6 +41,8 @@ class Settings:
     url_length: Annotated[int, "Longer addresses are not followed."] = 2000
     timeout: Annotated[float, "Seconds for one request."] = 30.0
     max_bytes: Annotated[int, "Larger pages are refused (bytes, decompressed)."] = 10 * 1024 * 1024
+    documents: Annotated[bool, "Read PDF, PostScript, docx, odt, EPUB, gzip and zip too."] = True
+    document_seconds: Annotated[float, "Seconds of computing that one document may take."] = 20.0
     attempts: Annotated[int, "Attempts at a page whose host fails in a way that may pass."] = 3
     patience: Annotated[float, "Seconds to wait for unreachable hosts when nothing else is left."] = 600.0
     contact: Annotated[str, "Your e-mail address or web page, told to every host in the user agent."] = ""

@@ -15,7 +15,7 @@ from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
 from topicrawl.collection.warc import decoded, encoded, unpacked, warcinfo
 from topicrawl.errors import DamagedError
-from topicrawl.records import Failure, Hop, Response
+from topicrawl.records import Failure, Hop, Readable, Response
 
 with warnings.catch_warnings():
     # The package warns about its own old classes when it is imported.
@@ -233,3 +233,38 @@ def test_whatever_is_written_is_read(response: Response) -> None:
     kinds = [(kind, status, payload) for kind, _, status, _, payload in by_warcio(before + answer)]
     assert kinds[-1] == ("response", response.status, response.body)
     assert len(by_fastwarc(before + answer)) == len(kinds) == len(response.hops) + 2
+
+
+PDF = replace(
+    PLAIN,
+    headers={"content-type": "application/pdf"},
+    body=b"%PDF-1.4",
+    readable=Readable("text/html; charset=utf-8", b"<p>Owls"),
+    request={},
+)
+FILE = Response(
+    f"{URL}/!/owls.pdf", f"{URL}/!/owls.pdf", 200, {"content-type": "application/pdf", "x-tag": "a,\nb"}, b"%PDF",
+    at=9.5, taken_from=URL,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("response", "kinds"),
+    [
+        (PDF, ["request", "response", "conversion"]),
+        (FILE, ["resource"]),
+        (replace(FILE, readable=PDF.readable), ["resource", "conversion"]),
+    ],
+    ids=["a document", "a file of an archive", "a document in an archive"],
+)
+def test_a_document_is_archived_with_what_it_says(response: Response, kinds: list[str]) -> None:
+    before, answer = encoded(response, "", Random(1))
+    records = by_warcio(before + answer)
+    assert [kind for kind, *_ in records] == kinds
+    assert decoded(answer) == response
+    if response.readable is not None:
+        (_, fields, *_), (_, about, _, _, said) = records[-2:]
+        assert about["WARC-Refers-To"] == fields["WARC-Record-ID"]
+        assert said == b"<p>Owls"
+    if response.taken_from:
+        assert records[0][1]["WARC-Refers-To-Target-URI"] == URL

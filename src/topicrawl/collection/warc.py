@@ -5,6 +5,9 @@ They are kept as `X-Archive-Orig-…`, and Content-Length is that of the stored 
 record as it stands, and `decoded` gives back the headers as the host sent them. What HTTP has no header for
 (the address first asked, redirects, a failure's name) is one line of JSON in the record's extension field
 `X-Topicrawl`.
+
+A file of an archive did not come over the wire: it is a resource record. What a document (PDF, PostScript, …) says
+stands behind it, made readable, as a conversion record; both together are read as one.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import json
 import re
 from base64 import b32encode
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha1
@@ -23,7 +27,7 @@ from random import Random
 from isal import igzip_lib
 
 from topicrawl.errors import DamagedError
-from topicrawl.records import Failure, Hop, Response
+from topicrawl.records import Failure, Hop, Readable, Response
 
 _END = b"\r\n\r\n"
 _PIECE = 1 << 16  # the decoder copies what follows a member: it must not be given a whole segment
@@ -49,6 +53,9 @@ def encoded(response: Response, address: str, random: Random) -> tuple[bytes, by
     if not response.status:
         raise ValueError(f"{response.url}: without an HTTP answer there is nothing to archive")
     asked, answered, date = _urn(random), _urn(random), _date(response.at)
+    converted = _conversion(response, answered, random) if response.readable is not None else b""
+    if response.taken_from:
+        return b"", _resource(response, answered) + converted
     shared = f"WARC-Target-URI: {_uri(response.final_url)}\r\n"
     if address:
         shared += f"WARC-IP-Address: {address}\r\n"
@@ -62,7 +69,7 @@ def encoded(response: Response, address: str, random: Random) -> tuple[bytes, by
         _status(response.status) + _head(headers),
         response.body,
     )
-    return b"".join((*_redirects(response, date, random), request)), answer
+    return b"".join((*_redirects(response, date, random), request)), answer + converted
 
 
 def metadata(refers_to: str, url: str, at: float, told: bytes, random: Random) -> bytes:
@@ -91,15 +98,20 @@ def decoded(member: bytes) -> Response:
     >>> decoded(encoded(asked, "", Random(7))[1]) == asked
     True
     """
-    record, end = unpacked(member)
-    if record is None or end != len(member):
-        raise DamagedError("not one whole record")
-    head, _, block = record.partition(_END)
-    fields = {name.lower(): value for name, value in _lines(head)}
-    if fields.get("warc-type") != "response":
+    records: list[tuple[dict[str, str], bytes]] = []
+    end = 0
+    while end < len(member) or not records:
+        record, end = unpacked(member, end)
+        if record is None or len(records) == 2:
+            raise DamagedError("not one whole record")
+        head, _, block = record.partition(_END)
+        records.append(({name.lower(): value for name, value in _lines(head)}, block))
+    kinds = [fields.get("warc-type") for fields, _ in records]
+    if kinds[0] not in ("response", "resource") or kinds[1:] not in ([], ["conversion"]):
         raise DamagedError("not a response record")
     try:
-        return _response(fields, block)
+        made = (_response if kinds[0] == "response" else _file)(*records[0])
+        return replace(made, readable=_readable(*records[1])) if records[1:] else made
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise DamagedError(f"a record of another make ({error})") from error
 
@@ -142,6 +154,35 @@ def _response(fields: Mapping[str, str], block: bytes) -> Response:
         wait=beside.get("wait"),
         seconds=beside.get("seconds", 0.0),
     )
+
+
+def _resource(response: Response, urn: str) -> bytes:
+    """A file of an archive, as it is."""
+    fields = f"{_fields('resource', urn, _date(response.at))}WARC-Target-URI: {_uri(response.final_url)}\r\n"
+    fields += f"WARC-Refers-To-Target-URI: {_uri(response.taken_from)}\r\n"
+    beside = json.dumps({"status": response.status, "headers": dict(response.headers)})
+    kind = _CONTROL.sub(" ", response.content_type) or "application/octet-stream"
+    return _member(f"{fields}X-Topicrawl: {beside}\r\nContent-Type: {kind}\r\n", b"", response.body)
+
+
+def _conversion(response: Response, urn: str, random: Random) -> bytes:
+    """What the document in the record `urn` says."""
+    assert response.readable is not None
+    fields = f"{_fields('conversion', _urn(random), _date(response.at))}WARC-Refers-To: <{urn}>\r\n"
+    fields += f"WARC-Target-URI: {_uri(response.final_url)}\r\nContent-Type: {response.readable.type}\r\n"
+    return _member(fields, b"", response.readable.body)
+
+
+def _file(fields: Mapping[str, str], block: bytes) -> Response:
+    beside, url = json.loads(fields["x-topicrawl"]), fields["warc-target-uri"]
+    return Response(
+        url, url, beside["status"], beside["headers"], block[: int(fields["content-length"])],
+        datetime.fromisoformat(fields["warc-date"]).timestamp(), taken_from=fields["warc-refers-to-target-uri"],
+    )  # fmt: skip
+
+
+def _readable(fields: Mapping[str, str], block: bytes) -> Readable:
+    return Readable(fields["content-type"], block[: int(fields["content-length"])])
 
 
 def _fields(kind: str, urn: str, date: str) -> str:

@@ -132,7 +132,7 @@ class Http:
             await _drain(answer)
             return failure, f"status {status}" if failure else "", b""
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind and not plan.any_type and kind not in self._accept:
+        if kind and not plan.any_type and kind not in self._accept and not self._is_document(kind, answer.url):
             return Failure.CONTENT_TYPE, kind[:100], b""
         length = headers.get("content-length", "")
         try:
@@ -147,6 +147,11 @@ class Http:
         if not body:
             return Failure.EMPTY, f"status {status} without a body", b""
         return None, "", body
+
+    def _is_document(self, kind: str, url: URL) -> bool:
+        if kind in self.settings.documents:
+            return True
+        return kind.endswith("/octet-stream") and url.raw_path.lower().endswith(self.settings.suffixes)
 
     def _socket(self, info: AddrInfoType) -> socket.socket:
         family, kind, protocol, _, address = info

@@ -23,6 +23,8 @@ class HttpSettings:
     max_bytes: int = 10 * 1024 * 1024  # of a body, before and after decoding
     max_header_bytes: int = 64 * 1024
     accept: tuple[str, ...] = READABLE  # media types worth reading
+    documents: frozenset[str] = frozenset()  # further ones, which hosts are not told to prefer
+    suffixes: tuple[str, ...] = ()  # names that are worth reading when the host does not know their media type
     proxy: str | None = None  # the URL of an HTTP proxy
     connections: int = 256  # open at once
     name_seconds: int = 60  # how long the addresses of a name are remembered

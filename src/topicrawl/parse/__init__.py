@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..documents.kinds import kind_of
 from ..records import Failure, Link, Page, Response
 from ..urls import member
 from .html import read_html
-from .kinds import kind_of
 from .plain import read_plain
 
 if TYPE_CHECKING:
-    from .documents import Documents, Reading
+    from ..documents.reading import Documents
 
-__all__ = ["read", "read_document"]
+__all__ = ["read"]
 
 
 def read(
@@ -33,9 +33,13 @@ def read(
 
     `link` is what led there: out-links are one deeper. With `styles`, the page has its sentences with the way
     they are shown, hidden ones included. Without `context`, links have only address, texts, rel and position,
-    which saves a third of the time: strategies that look at no more ask for it. With `documents`, what is no web page
-    (PDF, PostScript, …) is read too, and waited for.
+    which saves a third of the time: strategies that look at no more ask for it. Documents that are no web pages (PDF,
+    PostScript, …) have been made readable before; with `documents`, that is done now, and waited for.
     """
+    if response.readable is not None:
+        response = replace(
+            response, headers={**response.headers, "content-type": response.readable.type}, body=response.readable.body
+        )
     if response.failure is not None:
         return response.failure
     if not response.body:
@@ -47,18 +51,8 @@ def read(
     if kind == "plain":
         return read_plain(response, link, styles=styles, context=context)
     if kind and documents is not None:
-        found = documents.reading(response, link)
-        return found.failure or read_document(found, link, styles=styles, context=context)
+        return read(documents.unfold(response, link).response, link, styles=styles, context=context)
     return Failure.CONTENT_TYPE
-
-
-def read_document(found: Reading, link: Link, *, styles: bool = False, context: bool = True) -> Page | Failure:
-    """The page of a document that was made readable. An archive is known by its name: what it says its members say."""
-    response = found.response
-    if found.is_archive:
-        name = response.final_url.partition("?")[0].rstrip("/").rpartition("/")[2]
-        return Page(response.final_url, name)
-    return read(response, link, styles=styles, context=context)
 
 
 def _outward(page: Page, archive: str) -> Page:

@@ -12,14 +12,14 @@ import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..records import Failure
-from .epub import read_epub
-from .kinds import magic, sniffed
-from .office import read_docx, read_odt
-from .packed import Member, document_kind, gunzipped, members, opened
-from .pdf import read_pdf
-from .postscript import read_postscript
-from .unreadable import Unreadable
+from topicrawl.documents.epub import read_epub
+from topicrawl.documents.kinds import magic, sniffed
+from topicrawl.documents.office import read_docx, read_odt
+from topicrawl.documents.packed import Member, document_kind, gunzipped, members, opened
+from topicrawl.documents.pdf import read_pdf
+from topicrawl.documents.postscript import read_postscript
+from topicrawl.documents.unreadable import Unreadable
+from topicrawl.records import Failure
 
 CONVERTED = "text/html; charset=utf-8"
 #: The first thing in a message: how long its description is.

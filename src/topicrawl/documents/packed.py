@@ -13,9 +13,9 @@ from io import BytesIO
 from typing import NamedTuple
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from ..records import Failure
-from .kinds import magic, sniffed
-from .unreadable import Unreadable
+from topicrawl.documents.kinds import magic, sniffed
+from topicrawl.documents.unreadable import Unreadable
+from topicrawl.records import Failure
 
 MOST_MEMBERS = 500
 #: All members together may be this many times as large as one page.

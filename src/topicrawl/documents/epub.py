@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from urllib.parse import unquote
 from zipfile import ZipFile
 
-from ..records import Failure
-from .charset import decoded
-from .layout import LONGEST_TEXT, page, titled
-from .office import Pass
-from .packed import content
-from .unreadable import Unreadable
+from topicrawl.documents.layout import LONGEST_TEXT, page, titled
+from topicrawl.documents.office import Pass
+from topicrawl.documents.packed import content
+from topicrawl.documents.unreadable import Unreadable
+from topicrawl.records import Failure
 
 _BODY = re.compile(r"<body[^>]*>(.*?)(?:</body\s*>|\Z)", re.I | re.S)
 _UNSEEN = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->", re.I | re.S)
@@ -64,7 +63,9 @@ def read_epub(archive: ZipFile, limit: int) -> bytes:
     for name in book.chapters(posixpath.dirname(start.root)):
         if name not in archive.NameToInfo:
             continue
-        text, _ = decoded(content(archive, name, limit), "application/xhtml+xml; charset=utf-8")
+        source = content(archive, name, limit)
+        # A book is in UTF-8, or in UTF-16 with a mark that says so.
+        text = source.decode("utf-16" if source.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8", "replace")
         body = _BODY.search(_UNSEEN.sub("", text))
         if body is None:
             continue

@@ -14,12 +14,12 @@ from dataclasses import replace
 from queue import SimpleQueue
 from typing import NamedTuple, Self
 
-from ..records import Failure, Link, Response
-from ..urls import member
-from .convert import Converted, Limits
-from .kinds import HTML, kind_of, magic, sniffed
-from .packed import Member
-from .worker import Worker
+from topicrawl.documents.convert import Converted, Limits
+from topicrawl.documents.kinds import HTML, kind_of, magic, sniffed
+from topicrawl.documents.packed import Member
+from topicrawl.documents.worker import Worker
+from topicrawl.records import Failure, Link, Readable, Response, Unfolded
+from topicrawl.urls import member
 
 _ARCHIVE = 5  # an archive may take this many times as long as one document
 _TYPES = {
@@ -32,22 +32,15 @@ _TEXTS = {"html": "text/html", "plain": "text/plain"}
 _ROBOTS = "x-robots-tag"
 
 
-class Reading(NamedTuple):
-    """What a document came to: a response that can be parsed, or the named reason why there is none."""
-
-    response: Response  # HTML or plain text in place of the document; of an archive: as it came
-    failure: Failure | None = None
-    detail: str = ""
-    members: Sequence[Taken] = ()
-    is_archive: bool = False
+# An archive is known by its name: what it says, its members say.
+_SILENT = Readable("text/html; charset=utf-8", b"<!DOCTYPE html>")
 
 
 class Taken(NamedTuple):
-    """One file of an archive."""
+    """One file of an archive: the link from the archive to it, and the file as if it had come alone."""
 
-    link: Link  # from the archive to it
-    response: Response  # the file as it is
-    reading: Reading
+    link: Link
+    response: Response
 
 
 class Documents:
@@ -73,19 +66,20 @@ class Documents:
         media_type = response.content_type
         if media_type in HTML or response.failure is not None or not response.body:
             return False
+        if response.readable is not None and response.readable != _SILENT:
+            return False
         return kind_of(response.body, media_type) in _TYPES
 
-    async def unfolded(self, response: Response, link: Link) -> Reading:
-        """The same as `reading`, while the loop goes on."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self.reading, response, link)
+    async def unfolded(self, response: Response, link: Link) -> Unfolded:
+        """The same as `unfold`, while the loop goes on."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self.unfold, response, link)
 
-    def reading(self, response: Response, link: Link) -> Reading:
+    def unfold(self, response: Response, link: Link) -> Unfolded:
         """What the document in a response came to; `link` is what led there."""
         found = self._converted(response.body)
         if found.failure is not None or found.type:
-            return _readable(response, found)
-        members = tuple(self._members(found.members, response, link))
-        return Reading(response, None, found.detail, members, is_archive=True)
+            return Unfolded(_readable(response, found))
+        return Unfolded(replace(response, readable=_SILENT), tuple(self._members(found.members, response, link)))
 
     def close(self) -> None:
         """End all processes; what is being read is given up."""
@@ -116,22 +110,20 @@ class Documents:
             file = Response(url, url, response.status, headers, each.body, response.at, taken_from=link.url)
             inner = Link(url, link.url, each.name, depth=link.depth)
             if each.failure is not None:
-                yield Taken(inner, file, Reading(file, each.failure, each.detail))
-            elif kind not in _TYPES:
-                yield Taken(inner, file, Reading(file))
-            elif time.monotonic() > until:
-                yield Taken(inner, file, Reading(file, Failure.READING_LIMIT, "the archive takes too long"))
-            else:
-                yield Taken(inner, file, _readable(file, self._converted(each.body)))
+                file = replace(file, failure=each.failure, detail=each.detail)
+            elif kind in _TYPES and time.monotonic() > until:
+                file = replace(file, failure=Failure.READING_LIMIT, detail="the archive takes too long")
+            elif kind in _TYPES:
+                file = _readable(file, self._converted(each.body))
+            yield Taken(inner, file)
 
 
-def _readable(response: Response, found: Converted) -> Reading:
+def _readable(response: Response, found: Converted) -> Response:
     if found.failure is not None:
-        return Reading(response, found.failure, found.detail)
+        return replace(response, failure=found.failure, detail=found.detail)
     if not found.type:
-        return Reading(response, Failure.NESTED, "an archive inside an archive is not opened")
-    headers = {"content-type": found.type, **_robots(response)}
-    return Reading(replace(response, headers=headers, body=found.body))
+        return replace(response, failure=Failure.NESTED, detail="an archive inside an archive is not opened")
+    return replace(response, readable=Readable(found.type, found.body))
 
 
 def _robots(response: Response) -> Mapping[str, str]:

@@ -11,9 +11,9 @@ import resource
 import socket
 import time
 
-from ..records import Failure
-from .convert import LENGTH, Converted, Limits, converted, packed
-from .unreadable import Unreadable
+from topicrawl.documents.convert import LENGTH, Converted, Limits, converted, packed
+from topicrawl.documents.unreadable import Unreadable
+from topicrawl.records import Failure
 
 _MEMORY = 1 << 30
 

@@ -1,7 +1,7 @@
 """What a body is: by its media type, and where that says little or lies, by its first bytes.
 
     html, plain                   read in this process
-    pdf, ps, gzip, zip            read in a process of their own (`documents.py`)
+    pdf, ps, gzip, zip            read in a process of their own (`reading.py`)
 
 Word documents, OpenDocument texts and e-books are zip files; which is which shows when they are opened.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..records import Failure
+from topicrawl.records import Failure
 
 
 class Unreadable(Exception):

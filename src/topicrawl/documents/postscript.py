@@ -17,9 +17,9 @@ from contextlib import suppress
 from functools import partial
 from typing import IO
 
-from ..records import Failure
-from .layout import LONGEST_TEXT, clean, linked, page, paragraphs, titled
-from .unreadable import Unreadable
+from topicrawl.documents.layout import LONGEST_TEXT, clean, linked, page, paragraphs, titled
+from topicrawl.documents.unreadable import Unreadable
+from topicrawl.records import Failure
 
 _COMMAND = "-q -dSAFER -dBATCH -dNOPAUSE -dNOPROMPT -P- -sDEVICE=txtwrite -sstdout=%stderr -sOutputFile=%stdout -"
 # The safe mode opens the directory for temporary files all the same, for writing and deleting.

@@ -8,9 +8,9 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from ..records import Failure
-from .layout import END, LONGEST_TEXT, START, clean, linked, page, paragraphs, titled
-from .unreadable import Unreadable
+from topicrawl.documents.layout import END, LONGEST_TEXT, START, clean, linked, page, paragraphs, titled
+from topicrawl.documents.unreadable import Unreadable
+from topicrawl.records import Failure
 
 MOST_SHEETS = 1000
 _CLAIMED = 100_000  # no document for readers has as many sheets: the tree that leads to them is forged
@@ -25,7 +25,7 @@ def read_pdf(body: bytes) -> bytes:
     try:
         import pypdfium2
     except ImportError as error:
-        raise Unreadable(Failure.NO_READER, "PDF needs the package pypdfium2: pip install pypdfium2") from error
+        raise Unreadable(Failure.NO_READER, "PDF needs a library: pip install 'topicrawl[documents]'") from error
     try:
         document = pypdfium2.PdfDocument(body)
     except pypdfium2.PdfiumError as error:

@@ -12,10 +12,10 @@ from html import escape
 from xml.parsers import expat
 from zipfile import ZipFile
 
-from ..records import Failure
-from .layout import LONGEST_TEXT, clean, page, titled
-from .packed import content
-from .unreadable import Unreadable
+from topicrawl.documents.layout import LONGEST_TEXT, clean, page, titled
+from topicrawl.documents.packed import content
+from topicrawl.documents.unreadable import Unreadable
+from topicrawl.records import Failure
 
 _HYPERLINK = re.compile(r'HYPERLINK\s+"([^"]+)"')
 _HEADING = re.compile(r"(?:heading|berschrift|titre)\s*([1-6])|(title)", re.I)

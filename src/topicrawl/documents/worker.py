@@ -15,9 +15,9 @@ import sys
 import time
 from contextlib import suppress
 
-from ..records import Failure
-from .convert import LENGTH, Converted, Limits, unpacked
-from .packed import LARGEST
+from topicrawl.documents.convert import LENGTH, Converted, Limits, unpacked
+from topicrawl.documents.packed import LARGEST
+from topicrawl.records import Failure
 
 _DOCUMENTS = 200  # that one process reads: what its libraries leak does not add up
 _START = 20.0  # seconds of grace for a process that is not up yet
@@ -93,7 +93,7 @@ class Worker:
         with theirs:
             # No bytecode is written and nothing is imported from where the crawl was started.
             self._process = subprocess.Popen(
-                [sys.executable, "-B", "-P", "-m", "topicrawl.parse.child"],
+                [sys.executable, "-B", "-P", "-m", "topicrawl.documents.child"],
                 stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                 start_new_session=True, cwd="/",
             )  # fmt: skip
