@@ -41,10 +41,11 @@ from topicrawl.frontier.sqlite import Sqlite
 from topicrawl.gathering import Gathering
 from topicrawl.inquiries import Inquiries
 from topicrawl.lab.material import Recorded
+from topicrawl.parse.main_text import read_main
 from topicrawl.parts import Found, Parts
 from topicrawl.placing import Fences
 from topicrawl.records import Carry, Link, Response
-from topicrawl.relevance.vsm import Vsm
+from topicrawl.relevance.tongues import Tongues
 from topicrawl.seeds.asking import answers
 from topicrawl.seeds.choice import readers
 from topicrawl.seeds.found import Found as Election
@@ -111,7 +112,10 @@ class Keeping:
 
 def identity(topic: Topic, settings: Settings) -> dict[str, Carry]:
     """What makes a crawl the crawl it is; a directory is resumed only with the same."""
-    return {"words": dict(topic.words), "strategy": settings.strategy}
+    words: dict[str, Carry] = {"words": dict(topic.words)}
+    for language, its in topic.translations.items():
+        words[f"words in {language}"] = dict(its)
+    return {**words, "strategy": settings.strategy}
 
 
 @asynccontextmanager
@@ -131,7 +135,7 @@ async def open_crawl(
     urls = _within(seeds, settings)
     strategy = strategies.make(settings.strategy)
     told, engines = Told(directory, found), _engines(settings, strategy)
-    strategy.begin(Setting(topic, Vsm(topic), Random(0), told.description))
+    strategy.begin(Setting(topic, Tongues(topic), Random(0), told.description))
     is_trained = not occupied(directory)
     if is_trained:
         # Before anything is made: a strategy that lacks its input leaves no directory behind.
@@ -345,7 +349,9 @@ def _crawl(
     parts = Parts(
         frontier=frontier,
         fetch=collection.through(keeping.polite),
-        parse=partial(parse.read, styles=strategy.styles, context=strategy.context),
+        parse=partial(
+            read_main if settings.main_text else parse.read, styles=strategy.styles, context=strategy.context
+        ),
         relevance=strategy.setting.vsm,
         strategy=strategy,
         keep=keeping,

@@ -36,6 +36,7 @@ class Settings:
     focus: Annotated[float, "Links worth less than this share of the best ones lately get few of the fetches."] = 0.5
     only: Annotated[tuple[str, ...], "Stay on this host and the hosts below it."] = ()
     distinct: Annotated[bool, "Keep no page that repeats another, nearly or wholly."] = True
+    main_text: Annotated[bool, "Judge pages by their main text, without menus and footers."] = False
     host_pages: Annotated[int, "Pages from one host at the most; 0: no limit."] = 5000
     depth: Annotated[int, "Links from a seed at the most."] = 64
     url_length: Annotated[int, "Longer addresses are not followed."] = 2000

@@ -94,10 +94,11 @@ def test_filters_choose_pages(collection: Path, choice: Choice, chosen: list[int
     ("text", "expected"),
     [
         (Text.VISIBLE, "Number 1\ndengue fever, the seed"),
+        (Text.MAIN, "Number 1\ndengue fever, the seed"),
         (Text.MARKDOWN, "# Number 1\n\ndengue fever, the seed"),
         (Text.NONE, ""),
     ],
-    ids=["visible", "markdown", "none"],
+    ids=["visible", "main", "markdown", "none"],
 )
 def test_the_text_is_as_chosen(collection: Path, text: Text, expected: str) -> None:
     assert rows(collection, text=text)[0].text == expected

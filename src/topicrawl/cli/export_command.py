@@ -27,7 +27,7 @@ _EVERY = {True: 0.5, False: 5.0}  # seconds between two signs of life, on a term
 )
 @click.option(
     "--text",
-    type=click.Choice(["visible", "markdown", "none"]),
+    type=click.Choice(["visible", "main", "markdown", "none"]),
     help="What stands in the column text. [default: visible; for --to markdown: markdown]",
 )
 @click.option("--all", "everything", is_flag=True, help="All pages, not only relevant ones.")

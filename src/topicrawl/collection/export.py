@@ -19,6 +19,7 @@ from topicrawl.collection.archive import Archive, Spot
 from topicrawl.collection.directory import topic_of
 from topicrawl.collection.store import Store, Stored, writable
 from topicrawl.errors import DamagedError
+from topicrawl.parse.main_text import main_text
 from topicrawl.parse.markdown import markdown
 from topicrawl.parse.signals import signals
 from topicrawl.records import Page, Response
@@ -33,6 +34,7 @@ class Text(StrEnum):
     """What stands in the column `text`."""
 
     VISIBLE = "visible"  # all that a reader sees, one block a line
+    MAIN = "main"  # the same without menus, side columns and footers; other than HTML: as visible
     MARKDOWN = "markdown"  # the same with headings, lists, tables and links; other than HTML: as visible
     NONE = "none"
 
@@ -196,7 +198,7 @@ class Pages:
         page = parse.read(response, visit.link, context=False)
         if not isinstance(page, Page):
             raise DamagedError(f"{visit.url}: cannot be read again: {page}")
-        return writable(page.text)
+        return writable(main_text(response, page) if self.text is Text.MAIN else page.text)
 
     def _chain(self, visit: Stored) -> tuple[str, ...]:
         chain, source = [visit.url], visit.source

@@ -25,6 +25,7 @@ from topicrawl.lab.web import ParsedWeb
 from topicrawl.parts import Found, Parts
 from topicrawl.placing import Fences
 from topicrawl.records import Link, Parse, Response, Visit
+from topicrawl.relevance.tongues import judge_of
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.strategies.strategy import Setting
 from topicrawl.topic import Topic
@@ -104,9 +105,9 @@ class Wants:
 
     def of_plain(self, web: Recording) -> tuple[Vsm, Recorded, Parse]:
         material = Recorded(web, self.task.topic, self.task.sessions, styles=self.styles)
-        return Vsm(self.task.topic), material, partial(parse.read, styles=self.styles, context=self.context)
+        return judge_of(self.task.topic), material, partial(parse.read, styles=self.styles, context=self.context)
 
     def of_parsed(self, web: ParsedWeb) -> tuple[Vsm, Recorded, Parse]:
         material = web.material(self.task.topic, self.task.sessions, styles=self.styles)
         read = partial(web.parse, styles=self.styles, context=self.context)
-        return RecordedVsm(self.task.topic, web), material, read
+        return judge_of(self.task.topic, partial(RecordedVsm, web=web)), material, read

@@ -10,6 +10,9 @@ A topic lives in `topic.toml`, readable and editable by hand:
     dengue = 1.0
     fever = 1.0
 
+    [words.de]        # with "de" among the languages: the words for pages in German
+    denguefieber = 1.0
+
     [filter]
     terms = ["dengue", "fever", "mosquito"]
     pairs = ["dengue fever"]

@@ -43,7 +43,8 @@ def _topic(table: Mapping[str, object], path: Path) -> Topic:
     _known(table, _KEYS)
     examples = _table(table, "examples")
     _known(examples, ("relevant", "irrelevant"))
-    words = _weights(_table(table, "words"))
+    said = _table(table, "words")
+    words = _weights({word: weight for word, weight in said.items() if not isinstance(weight, dict)})
     name = table.get("name", " ".join(words))
     if not isinstance(name, str):
         raise TopicError(f"name must be text, not {name!r}")
@@ -58,6 +59,7 @@ def _topic(table: Mapping[str, object], path: Path) -> Topic:
         origin=f"read from {path.name}",
         filter=_filter(_table(table, "filter")),
         thresholds=_thresholds(_table(table, "thresholds")),
+        translations={language: _weights(its) for language, its in said.items() if isinstance(its, dict)},
         notes={part or key: text for text, part, key in _NOTE.findall(path.read_text("utf-8"))},
     )
 

@@ -37,14 +37,20 @@ class Topic:
     filter: Filter = field(default_factory=Filter)
     thresholds: Thresholds = field(default_factory=Thresholds)
     notes: Mapping[str, str] = field(default_factory=dict, compare=False)  # part of the file → where it came from
+    translations: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # language → its own words
 
     def __post_init__(self) -> None:
         if not self.words:
             raise TopicError(f'the topic {self.name!r} has no words: name it in words, for example "dengue fever"')
-        for word, weight in self.words.items():
+        for language in self.translations:
+            if language not in self.languages:
+                raise TopicError(f"there are words in {language!r}, but the languages are {', '.join(self.languages)}")
+            if not self.translations[language]:
+                raise TopicError(f"words.{language} is empty: write words into it, or leave it out")
+        for word, weight in self._weighted():
             if not 0 < weight <= HEAVIEST:
                 raise TopicError(f"the weight of {word!r} is {weight}: weights are numbers above 0, up to {HEAVIEST:g}")
-        texts = (self.name, *self.words, *(text for part in SIZES for text in self.filter.part(part)))
+        texts = (self.name, *self.all_words, *(text for part in SIZES for text in self.filter.part(part)))
         if any("\ud800" <= character <= "\udfff" for text in texts for character in text):
             raise TopicError("the topic is not valid text: write it in UTF-8")
         if self.threshold == -1.0:
@@ -59,6 +65,28 @@ class Topic:
         for word in tokenise(phrase):
             weights[word] = weights.get(word, 0.0) + 1.0
         return cls(name=" ".join(phrase.split()), words=weights)
+
+    def _weighted(self) -> Iterator[tuple[str, float]]:
+        for words in (self.words, *self.translations.values()):
+            yield from words.items()
+
+    @property
+    def all_words(self) -> dict[str, float]:
+        """The words of all languages."""
+        return dict(self._weighted())
+
+    def said_in(self, language: str) -> Topic:
+        """The topic in one language: with its words there, or the topic's first ones where it has none.
+
+        >>> topic = Topic("owls", {"owl": 1.0}, languages=("en", "de", "it"), translations={"de": {"eule": 1.0}})
+        >>> [list(topic.said_in(language).words) for language in ("en", "de", "it")]
+        [['owl'], ['eule'], ['owl']]
+        """
+        return self.with_words(self.translations.get(language, self.words), (language,))
+
+    def with_words(self, words: Mapping[str, float], languages: tuple[str, ...] = ()) -> Topic:
+        """The topic with other words, and those alone."""
+        return replace(self, words=words, languages=languages or self.languages, translations={}, filter=Filter())
 
     @property
     def lexicon(self) -> Lexicon:
@@ -87,6 +115,8 @@ class Topic:
         yield from self._note("threshold")
         yield f"threshold = {self.threshold!r}"
         yield from self._section("words", self.words)
+        for language, words in self.translations.items():
+            yield from self._section(f"words.{language}", words)
         for name in SIZES:
             if elements := self.filter.part(name):
                 yield from self._section(f"filter.{name}", elements)
