@@ -121,3 +121,43 @@ def test_a_file_that_cannot_be_written_is_one_line(run) -> None:  # type: ignore
         ran = run("seeds", "dengue fever", *options, "--out", "no/such/place.txt")
     assert ran.code == 3
     assert "place.txt" in ran.err
+
+
+def test_words_that_are_no_text_are_one_line(run) -> None:  # type: ignore[no-untyped-def]
+    ran = run("seeds", "dengue \udce9")
+    assert ran.code == 2
+    assert "not valid text" in ran.err
+
+
+def test_what_steers_a_terminal_does_not_reach_it(run) -> None:  # type: ignore[no-untyped-def]
+    row = {"url": "https://a.example/", "title": "\x1b[2J\x07Red", "engines": ["google"]}
+    body = json.dumps({"results": [row], "unresponsive_engines": [["google", "\x1b[31m"]]}).encode()
+    with server({"google": (200, body), "yahoo": (200, body)}) as (options, _):
+        ran = run("seeds", "dengue fever", *options, "--votes", 1)
+    assert ran.code == 0, ran.err
+    assert "\x1b" not in ran.err
+    assert "[2JRed" in ran.err
+
+
+def test_important_pages_come_first_in_their_group(run) -> None:  # type: ignore[no-untyped-def]
+    found = {"/a": "", "/b": "", "/hub": "<a href='{}/b'>b</a>"}
+    paths = list(found)
+
+    def answer(path: str) -> tuple[int, Mapping[str, str], bytes]:
+        if path.startswith("/search"):
+            rows = [{"url": f"{place(name)}{name}", "engines": list(ENGINES)} for name in paths]
+            return 200, {}, json.dumps({"results": rows}).encode()
+        text = found.get(path)
+        return (404, {}, b"") if text is None else (200, {}, f"<p>page {path}</p>{text.format(place('/b'))}".encode())
+
+    def place(name: str) -> str:
+        # Links within one host do not count.
+        return address.replace("127.0.0.1", "127.0.0.2" if name == "/b" else "127.0.0.1")
+
+    with live_site(answer) as (address, asked):
+        options = ["--searxng", address, "--allow-net", "127.0.0.0/8", "--engine", "searxng"]
+        ran = run("seeds", "dengue fever", *options, "--important", "hits", "--delay", 0)
+    assert ran.code == 0, ran.err
+    assert "/hub" in asked
+    assert [line.rpartition("/")[2] for line in ran.out.splitlines()] == ["b", "a", "hub"]
+    assert "importance 1.000" in ran.err

@@ -9,6 +9,8 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
 from tests.site.server import Answer as Raw
 from tests.site.server import Answers, Reply, Request, Site
 
@@ -16,13 +18,16 @@ from topicrawl.errors import SeedError
 from topicrawl.fetch.api import Api
 from topicrawl.fetch.guard import networks
 from topicrawl.fetch.settings import HttpSettings
+from topicrawl.records import Response
 from topicrawl.seeds import metasearch
 from topicrawl.seeds.brave import Brave
 from topicrawl.seeds.choice import Access, providers
 from topicrawl.seeds.metasearch import Metasearch
 from topicrawl.seeds.provider import Answer, Get, Provider
 from topicrawl.seeds.recorded import Recorded
+from topicrawl.seeds.searxng import Searxng
 from topicrawl.seeds.web_index import CommonCrawl
+from topicrawl.urls import canonical
 
 SETTINGS = HttpSettings(allow=networks(["127.0.0.1"]), total_timeout=2.0)
 KEY = "not-to-be-seen"
@@ -39,6 +44,36 @@ def asked(answers: Answers, make: Callable[[Get, str], Provider], count: int = 5
 
 def fields(request: Request) -> dict[str, list[str]]:
     return parse_qs(urlsplit(request.path).query)
+
+
+# Whatever comes
+
+LEAVES = some.none() | some.booleans() | some.integers() | some.floats() | some.text(max_size=8)
+KEYS = some.sampled_from(
+    ["results", "web", "engines", "engine", "url", "title", "cdx-api", "unresponsive_engines", "x"]
+)
+JSON = some.recursive(
+    LEAVES | some.just("http://a.example/"),
+    lambda inner: some.lists(inner, max_size=3) | some.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(JSON)
+def test_whatever_json_comes_there_are_canonical_hits_or_one_line_of_trouble(table: object) -> None:
+    async def get(url: str, headers: Mapping[str, str]) -> Response:
+        return Response(url, url, 200, {}, json.dumps(table).encode())
+
+    makers: list[Provider] = [
+        Searxng(get, "http://s.example"), Searxng(get, "http://s.example", ["x"]),
+        Brave(get, KEY), CommonCrawl(get, "a.example"),
+    ]  # fmt: skip
+    for provider in makers:
+        for answer in asyncio.run(_search(provider)):
+            assert "\n" not in answer.trouble
+            assert all(canonical(hit.url) == hit.url for hit in answer.hits)
+            assert [hit.rank for hit in answer.hits] == list(range(1, len(answer.hits) + 1))
 
 
 # Brave

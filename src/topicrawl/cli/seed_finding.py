@@ -39,6 +39,7 @@ class Wanted:
     contact: str = ""
     allow_net: tuple[str, ...] = ()
     proxy: str = ""
+    delay: float = 1.0  # seconds between two pages of a host, where pages are read
 
 
 def find(wanted: Wanted) -> Found:
@@ -93,7 +94,7 @@ def _by_importance(found: Found, wanted: Wanted) -> Found:
     from topicrawl.seeds.importance import ordered
 
     names = [seed.url for seed in found.seeds if seed.group != Group.IRRELEVANT][:_READ]
-    read = Pages(None, Reach(wanted.contact, allow_net=wanted.allow_net)).read(names)
+    read = Pages(None, Reach(wanted.contact, wanted.delay, wanted.allow_net)).read(names)
     links = {url: [link.url for link in page.links] for url, page in read.items()}
     return replace(found, seeds=tuple(ordered(found.seeds, links, wanted.important)))
 

@@ -27,6 +27,9 @@ from topicrawl.seeds.voting import METHODS
 @click.option("--examples", type=click.Path(path_type=Path), help="A file for `crawl --examples`: lines of url⇥label.")
 @click.option("--json", "as_json", is_flag=True, help="All details as JSON on standard output.")
 @click.option("--timeout", type=click.FloatRange(0.1, 600), default=20.0, show_default=True, help="Seconds a question.")
+@click.option(
+    "--delay", type=click.FloatRange(0), default=1.0, show_default=True, help="Seconds between pages of a host."
+)
 @click.option("--contact", default="", metavar="TEXT", help="Your address, told to every host in the user agent.")
 @click.option("--proxy", default="", metavar="URL", help="An HTTP proxy for all requests.")
 @click.option("--allow-net", multiple=True, metavar="TEXT", help="A private network that may be asked.")
@@ -69,6 +72,8 @@ def command(**options: Any) -> None:
 def _wanted(options: dict[str, Any]) -> Wanted:
     if not options["words"].strip():
         raise SeedError('what is the topic? for example: topicrawl seeds "dengue fever"')
+    if not options["words"].isprintable() or not options["negative"].isprintable():
+        raise SeedError("the words are not valid text: write them in UTF-8 and on one line")
     return Wanted(
         words=" ".join(options["words"].split()),
         engines=options["engines"],
@@ -81,6 +86,7 @@ def _wanted(options: dict[str, Any]) -> Wanted:
         contact=options["contact"],
         allow_net=options["allow_net"],
         proxy=options["proxy"],
+        delay=options["delay"],
     )
 
 

@@ -98,7 +98,7 @@ def read_found(text: str, where: str) -> Found:
         table = json.loads(text)
         answers = tuple((str(row["query"]), _answer(row)) for row in table["answers"])
         return Found(str(table["query"]), tuple(_seeds(table["seeds"])), answers, int(table["votes"]))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise SeedError(f"{where}: not a file of `topicrawl seeds --out FILE.json`: {error!r}"[:300]) from error
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from threading import Thread
 
 from topicrawl.errors import SeedError
-from topicrawl.seeds.provider import Answer, hits
+from topicrawl.seeds.provider import Answer, hits, plain
 
 # These search one site, or something other than the web.
 _NOT_THE_WEB = frozenset({"wikipedia", "grokipedia", "annasarchive"})
@@ -66,7 +66,7 @@ class Metasearch:
         try:
             found = hits(self._ask(engine, query, count), count, _NAMES)
         except self._errors as error:
-            return Answer(engine, trouble=" ".join(str(error).split())[:200] or type(error).__name__)
+            return Answer(engine, trouble=plain(str(error))[:200] or type(error).__name__)
         return Answer(engine, found, "" if found else "no results")
 
 

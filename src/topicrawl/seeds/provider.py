@@ -73,15 +73,15 @@ def hits(rows: Iterable[object], count: int, names: Sequence[str] = ("url", "tit
 
 
 def plain(text: object) -> str:
-    """A title or snippet as one line of text.
+    """A title or snippet as one line of text; what would steer a terminal is left out.
 
-    >>> plain("<strong>Dengue</strong> &amp; more\\n")
-    'Dengue & more'
+    >>> plain("<strong>Dengue</strong> &amp; more\\n"), plain("\\x1b[31mred")
+    ('Dengue & more', '[31mred')
     """
     if not isinstance(text, str):
         return ""
-    words = " ".join(unescape(_TAG.sub("", text[: 8 * LONGEST])).split())
-    return words[:LONGEST].encode("utf-8", "replace").decode()
+    words = " ".join(unescape(_TAG.sub("", text[: 8 * LONGEST])).split())[:LONGEST]
+    return "".join(character for character in words if character.isprintable())
 
 
 def told(response: Response) -> Any:
@@ -90,7 +90,9 @@ def told(response: Response) -> Any:
         raise ValueError(_reason(response))
     if response.status >= 300:
         target = response.headers.get("location", "")
-        raise ValueError(f"leads on to {target[:200]}: name that address" if target else f"status {response.status}")
+        raise ValueError(
+            f"leads on to {plain(target)[:200]}: name that address" if target else f"status {response.status}"
+        )
     try:
         return json.loads(response.body)
     except (ValueError, RecursionError) as error:

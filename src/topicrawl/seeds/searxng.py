@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from topicrawl.records import Failure, Response
-from topicrawl.seeds.provider import Answer, Get, hits, told
+from topicrawl.seeds.provider import Answer, Get, hits, plain, told
 
 _PAGES = 5  # of results that are turned, at the most
 
@@ -76,7 +76,7 @@ def _page(response: Response) -> tuple[list[object], dict[str, str]]:
         raise ValueError("JSON, but not SearXNG's: there is no list of results")
     silent = table.get("unresponsive_engines")
     pairs = [row for row in silent if isinstance(row, list) and len(row) > 1] if isinstance(silent, list) else []
-    return table["results"], {str(row[0])[:50]: " ".join(str(row[1]).split())[:200] for row in pairs}
+    return table["results"], {plain(row[0])[:50]: plain(row[1])[:200] or "no reason given" for row in pairs}
 
 
 def _finders(row: object) -> set[str]:
@@ -85,7 +85,7 @@ def _finders(row: object) -> set[str]:
         return set()
     several = row.get("engines")
     names = [*(several if isinstance(several, list) else []), row.get("engine")]
-    return {name for name in names if isinstance(name, str) and name}
+    return {name for word in names if (name := plain(word)[:50])}
 
 
 def _unknown(rows: Sequence[object]) -> str:
