@@ -68,6 +68,10 @@ def test_a_text_without_runs_has_no_bands_or_whole_ones(text: str) -> None:
     assert len(bands(text)) in (0, 4)
 
 
+def test_a_text_none_of_whose_words_begins_with_the_usual_letters_has_bands_too() -> None:
+    assert len(bands("the owl sleeps in the old oak, where no one sees how it looks to the right")) == 4
+
+
 def test_different_seeds_have_nothing_in_common() -> None:
     text = " ".join(prose(Random(4), 100))
     assert not set(bands(text)) & set(bands(text, 77))

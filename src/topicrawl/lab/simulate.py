@@ -2,7 +2,8 @@
 
 Links that lead out of the recording are not offered (a closed world); in an open world each costs one fetch and fails.
 The trap rules are off, because a recording is finite. So are noindex and nofollow: nobody is asked anew, and what the
-authors thought of search engines has no say in an experiment. Same inputs, same visits, whatever the hash seed or time.
+authors thought of search engines has no say in an experiment. Pages that repeat others count (see `distinct.py`).
+Same inputs, same visits, whatever the hash seed or time.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from topicrawl.errors import SeedError
 from topicrawl.fetch.replay import Recording
 from topicrawl.frontier.contract import Rules
 from topicrawl.frontier.memory import Memory
+from topicrawl.lab.distinct import Remembered
 from topicrawl.lab.judge import RecordedVsm
 from topicrawl.lab.material import Recorded
 from topicrawl.lab.web import ParsedWeb
@@ -42,6 +44,7 @@ class Task:
     sessions: Sequence[Sequence[str]] = ()
     open_world: bool = False
     random_seed: int = 0
+    distinct: bool = False  # whether pages that repeat others are left out, as a live crawl does
 
 
 class Forget:
@@ -82,13 +85,15 @@ def prepared(web: Recording | ParsedWeb, task: Task) -> Crawl:
     vsm, material, read = wants.of_parsed(web) if isinstance(web, ParsedWeb) else wants.of_plain(web)
     strategy.begin(Setting(task.topic, vsm, Random(task.random_seed)))
     strategy.prepare(material)
+    remembered = Remembered() if task.distinct else None
     parts = Parts(
         frontier=Memory(Rules(delay=0.0, parallel=0), lambda: 0.0),
         fetch=web,
         parse=read,
         relevance=vsm,
         strategy=strategy,
-        keep=Forget(),
+        keep=remembered or Forget(),
+        twin_of=remembered.duplicates.twin if remembered is not None else None,
         clock=lambda: 0.0,
         fences=Fences(scope=None if task.open_world else web.known, directives=False),
     )

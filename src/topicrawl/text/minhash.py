@@ -41,8 +41,10 @@ def bands(text: str, seed: int = 0) -> list[int]:
     begins = firsts - _A < _LETTERS  # unsigned: what stands before a is far behind it
     if not text.isascii():
         begins |= firsts > _ASCII
-    begins &= line[:-_RUN] == _BLANK
-    starts = np.flatnonzero(begins)
+    words = line[:-_RUN] == _BLANK
+    starts = np.flatnonzero(begins & words)
+    if not len(starts):
+        starts = np.flatnonzero(words)
     if not len(starts):
         return []
     # Every run of the text as an element, without a copy; only those that count are taken out.
