@@ -51,12 +51,16 @@ def test_they_count_unless_they_are_to_be_left_out(web: Recording) -> None:
     assert (found["b"].failure, found["b"].twin) == (Failure.DUPLICATE, "http://owls.example/a")
 
 
-def test_the_built_in_web_has_none(tmp_path: Path) -> None:
+def test_mirrors_and_second_addresses_in_the_built_in_web_are_found_and_nothing_else(tmp_path: Path) -> None:
     sample = SampleWeb(pages=400, hosts=20)
     sample.write(tmp_path)
     task = Task(Topic.of("dengue fever"), sample.seeds("dengue fever"), "breadth_first", 200, distinct=True)
 
-    async def failures() -> set[Failure | None]:
-        return {visit.failure async for visit in simulate(Recording(tmp_path), task)}
+    async def repeated() -> list[Visit]:
+        return [visit async for visit in simulate(Recording(tmp_path), task) if visit.detail.startswith("the same")]
 
-    assert Failure.DUPLICATE not in asyncio.run(failures())
+    found = asyncio.run(repeated())
+    assert found
+    for visit in found:
+        plain = visit.url.replace("//mirror.", "//www.").partition("?ref=")[0]
+        assert visit.twin == plain != visit.url
