@@ -28,7 +28,7 @@ from topicrawl.errors import SpaceError
 from topicrawl.frontier.contract import End, Lease, Offer
 from topicrawl.parts import Found, Parts
 from topicrawl.placing import LATE, combined, placed
-from topicrawl.records import Failure, Link, Place, Response, Unfolded, Visit
+from topicrawl.records import Failure, Link, Place, Response, Visit
 from topicrawl.setbacks import Setbacks
 
 _FEW = 4  # fetches in flight that need not be worth as much as the best ones lately
@@ -52,7 +52,7 @@ class Crawl:
     _scores: deque[float] = field(default_factory=lambda: deque(maxlen=_LATELY))  # of the links leased lately
     _queue: deque[Lease] = field(default_factory=deque)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    _arrived: deque[tuple[Lease, Unfolded]] = field(default_factory=deque)
+    _arrived: deque[tuple[Lease, Response, Sequence[tuple[Link, Response]]]] = field(default_factory=deque)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _interrupted: bool = False
     _until: float = inf
@@ -203,10 +203,10 @@ class Crawl:
                 link.url, link.url, at=self.parts.clock(), failure=Failure.TIMEOUT,
                 detail=f"no page within {self.budget.deadline:g} s",
             )  # fmt: skip
-        arrived = Unfolded(response)
+        members: Sequence[tuple[Link, Response]] = ()
         if self.parts.documents is not None and self.parts.documents.wanted(response):
-            arrived = await self.parts.documents.unfolded(response, link)
-        self._arrived.append((lease, arrived))
+            response, members = await self.parts.documents.unfolded(response, link)
+        self._arrived.append((lease, response, members))
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -274,7 +274,7 @@ class Crawl:
         ends: list[End] = []
         most = 1 if self.parts.strategy.combines else _TOGETHER
         while self._arrived and len(found) < most and not self._reached():
-            lease, (response, members) = self._arrived[0]
+            lease, response, members = self._arrived[0]
             if (response.hops or members) and found:
                 # Whether it leads to a page that is here already shows when the others are complete; and of the files
                 # of an archive there may be many.

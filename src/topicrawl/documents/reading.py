@@ -63,6 +63,8 @@ class Documents:
     @staticmethod
     def wanted(response: Response) -> bool:
         """Whether a response is a document that has to be made readable; quick, as every response is asked for."""
+        if response.headers.get("content-type", "").startswith("text/html"):
+            return False
         media_type = response.content_type
         if media_type in HTML or response.failure is not None or not response.body:
             return False
