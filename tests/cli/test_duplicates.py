@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from random import Random
 
 from tests.cli.live import live_site
+from tests.documents import made
 
 OPTIONS = ["--allow-net", "127.0.0.0/8", "--delay", "0", "--min-free", "0", "--patience", "0.5"]
 # Pages with a link each that stands on them only: whether it is followed shows in what the server is asked for.
@@ -85,3 +86,27 @@ def test_they_may_be_kept_all_the_same(run) -> None:  # type: ignore[no-untyped-
         crawled(run, address, "--no-distinct")
     assert len({path for path in asked if path.startswith("/behind")}) == 6
     assert rows("SELECT count(*) FROM pages WHERE marks NOT NULL") == [(0,)]
+
+
+def test_the_same_text_in_several_formats_is_one_document(run) -> None:  # type: ignore[no-untyped-def]
+    words = prose(9)
+    told = [f"{' '.join(words[at : at + 8])}." for at in range(0, 400, 8)]
+    menu = "".join(
+        f'<li><a href="/{name}">{name} of dengue</a></li>' for name in ("owl.pdf", "paper.docx", "plain.txt")
+    )
+    page = f"<title>Owl</title><ul>{menu}</ul><h1>Dengue</h1>" + "".join(f"<p>{line}</p>" for line in told)
+    site: dict[str, tuple[str, bytes]] = {
+        "/": ("text/html", page.encode()),
+        "/owl.pdf": ("application/pdf", made.pdf([["Dengue", *told[:25]], told[25:]], title="Owl")),
+        "/paper.docx": ("application/octet-stream", made.docx(["Dengue", *told], title="Owl")),
+        "/plain.txt": ("text/plain", "\n\n".join(["Dengue", *told]).encode()),
+    }
+
+    def formats(path: str) -> tuple[int, Mapping[str, str], bytes]:
+        kind, body = site.get(path, ("", b""))
+        return (200, {"Content-Type": kind}, body) if kind else (404, {}, b"no")
+
+    with live_site(formats) as (address, _):
+        crawled(run, address)
+    found = rows("SELECT requested, twin FROM visits WHERE failure = 'duplicate' ORDER BY requested")
+    assert found == [(f"{address}{path}", f"{address}/") for path in ("/owl.pdf", "/paper.docx", "/plain.txt")]
