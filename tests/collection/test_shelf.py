@@ -70,3 +70,12 @@ def test_a_collection_of_an_older_version_has_no_marks_and_gets_some(tmp_path: P
         assert duplicates.twin(page("/b")) is None
         keep(collection, "/b")
         assert duplicates.twin(page("/c")) is not None
+
+
+def test_a_page_that_has_changed_is_found_by_what_it_says_now(tmp_path: Path) -> None:
+    with opened(tmp_path) as (collection, _):
+        answer = response("/a")
+        visit = Visit(1, Link(answer.url), Place(1.0), answer.url, page("/a"), 0.5)
+        collection.store.add([collection.version(visit, answer, None)])
+    with opened(tmp_path) as (_, duplicates):
+        assert duplicates.twin(page("/b")) is not None

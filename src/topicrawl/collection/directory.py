@@ -20,7 +20,7 @@ from types import TracebackType
 from topicrawl import topic as topics
 from topicrawl.collection import report
 from topicrawl.collection.archive import Archive, Spot
-from topicrawl.collection.duplicates import Duplicates
+from topicrawl.collection.duplicates import Duplicates, marks_of
 from topicrawl.collection.links import Packed
 from topicrawl.collection.store import REMEMBERED, Kept, Store, Stored
 from topicrawl.database import Lock, errors_of, is_held
@@ -142,7 +142,8 @@ class Collection:
 
     def version(self, visit: Visit, response: Response, links: Packed | None) -> Kept:
         """A page that has changed, archived and ready to be stored in the place of what it was."""
-        return Kept(visit, response, self.archive.write(response), links, self._marks(visit))
+        marks = marks_of(visit.page) if visit.page is not None else None
+        return Kept(visit, response, self.archive.write(response), links, marks)
 
     def _marks(self, visit: Visit) -> bytes | None:
         if self.duplicates is None or visit.failure is not None:

@@ -64,15 +64,31 @@ class Known(Protocol):
         """A page as it was read; None when it no longer can be."""
 
 
-class Marks(NamedTuple):
-    """What leads from a page to those that may be the same."""
+class Trace(NamedTuple):
+    """What is compared of a page, and the marks that lead from it to pages that may be the same."""
 
-    text: list[int]  # its digest and its bands
-    names: list[int]  # its name without the suffix, and its canonical address
-    own: int  # its own address, which others may have named as canonical
+    prose: str
+    text: list[int]  # marks of its digest and its bands
+    names: list[int]  # of its name without the suffix, and of its canonical address
+    own: int  # of its own address, which others may have named as canonical
 
-    def kept(self) -> list[int]:
-        return [*self.text, *self.names]
+    @classmethod
+    def of(cls, page: Page, shortest: int) -> Trace:
+        prose, links = parted(page)
+        text: list[int] = []
+        if len(page.words) >= shortest:
+            # What has the same rest and other links is another list, so it gets other marks.
+            text = bands(prose, abs(fingerprint(links)) if links else 0)
+            if page.digest:
+                text.append(int.from_bytes(bytes.fromhex(page.digest)[:8], "little", signed=True))
+        names = [fingerprint(f"name {named[1]}")] if (named := _NAMED.fullmatch(page.url)) else []
+        if page.canonical and page.canonical != page.url:
+            names.append(fingerprint(f"canonical {page.canonical}"))
+        return cls(prose, text, names, fingerprint(f"canonical {page.url}"))
+
+    def packed(self) -> bytes:
+        """The marks by which it is found, as they are stored."""
+        return pack(f"<{len(self.text) + len(self.names)}q", *self.text, *self.names)
 
 
 class Duplicates:
@@ -81,16 +97,15 @@ class Duplicates:
     def __init__(self, known: Known, sameness: Sameness | None = None) -> None:
         self._known = known
         self._sameness = sameness or Sameness()
-        self._fresh: dict[str, tuple[Marks, Page]] = {}  # by address: looked at and not stored yet
+        self._fresh: dict[str, tuple[Trace, Page]] = {}  # by address: looked at and not stored yet
 
     def twin(self, page: Page) -> Twin | None:
         """The page that this one repeats; None: it is new, and its marks are to be stored with it."""
-        text, links = parted(page)
-        marks = self._marks(page, text, links)
-        for other, related in self._candidates(page, marks):
-            if other.url != page.url and (how := self._same(page, text, other, related)):
+        trace = Trace.of(page, self._sameness.shortest)
+        for other, related in self._candidates(page, trace):
+            if other.url != page.url and (how := self._same(page, trace.prose, other, related)):
                 return Twin(other.url, how)
-        self._fresh[page.url] = marks, page
+        self._fresh[page.url] = trace, page
         return None
 
     def stored(self, url: str, step: int) -> bytes | None:
@@ -98,23 +113,11 @@ class Duplicates:
         fresh = self._fresh.pop(url, None)
         if fresh is None:
             return None
-        marks = fresh[0].kept()
-        self._known.add(marks, step)
-        return pack(f"<{len(marks)}q", *marks)
+        trace, _ = fresh
+        self._known.add((*trace.text, *trace.names), step)
+        return trace.packed()
 
-    def _marks(self, page: Page, text: str, links: str) -> Marks:
-        of_text: list[int] = []
-        if len(page.words) >= self._sameness.shortest:
-            # What has the same rest and other links is another list, so it gets other marks.
-            of_text = bands(text, abs(fingerprint(links)) if links else 0)
-            if page.digest:
-                of_text.append(int.from_bytes(bytes.fromhex(page.digest)[:8], "little", signed=True))
-        names = [fingerprint(f"name {named[1]}")] if (named := _NAMED.fullmatch(page.url)) else []
-        if page.canonical and page.canonical != page.url:
-            names.append(fingerprint(f"canonical {page.canonical}"))
-        return Marks(of_text, names, fingerprint(f"canonical {page.url}"))
-
-    def _candidates(self, page: Page, marks: Marks) -> Iterable[tuple[Page, bool]]:
+    def _candidates(self, page: Page, marks: Trace) -> Iterable[tuple[Page, bool]]:
         """Pages that share marks, those with most of them first; and whether their addresses are related."""
         asked = [*marks.text, *marks.names, marks.own]
         for old, other in self._fresh.values():
@@ -129,7 +132,7 @@ class Duplicates:
             return
         yield from self._compared(marks, found, named)
 
-    def _compared(self, marks: Marks, found: dict[int, int], named: int | None) -> Iterable[tuple[Page, bool]]:
+    def _compared(self, marks: Trace, found: dict[int, int], named: int | None) -> Iterable[tuple[Page, bool]]:
         related = {step for mark, step in found.items() if mark == marks.own or mark in marks.names}
         if named is not None:
             related.add(named)
@@ -157,6 +160,11 @@ class Duplicates:
         if related and share >= limit.related:
             return f"another form of {other.url} ({share:.0%} of the shingles)"
         return ""
+
+
+def marks_of(page: Page) -> bytes:
+    """The marks of a page, for who stores it without asking whether it repeats another."""
+    return Trace.of(page, Sameness().shortest).packed()
 
 
 def parted(page: Page) -> tuple[str, str]:
