@@ -25,8 +25,8 @@ from topicrawl.collection.store import Store, Stored
 from topicrawl.collection.told import Told
 from topicrawl.crawl import Crawl, seed_links
 from topicrawl.discoveries import Discoveries
-from topicrawl.documents.convert import Limits as DocumentLimits
 from topicrawl.documents.kinds import DOCUMENTS, SUFFIXES
+from topicrawl.documents.message import Limits as DocumentLimits
 from topicrawl.documents.reading import Documents
 from topicrawl.errors import CollectionError, SeedError, SettingError
 from topicrawl.fetch.guard import networks

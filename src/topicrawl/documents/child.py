@@ -11,7 +11,8 @@ import resource
 import socket
 import time
 
-from topicrawl.documents.convert import LENGTH, Converted, Limits, converted, packed
+from topicrawl.documents.convert import converted
+from topicrawl.documents.message import LENGTH, Converted, Limits, packed
 from topicrawl.documents.unreadable import Unreadable
 from topicrawl.records import Failure
 

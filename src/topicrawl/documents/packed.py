@@ -10,16 +10,14 @@ import struct
 import zlib
 from collections.abc import Iterator
 from io import BytesIO
-from typing import NamedTuple
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from topicrawl.documents.kinds import magic, sniffed
+from topicrawl.documents.message import LARGEST, Member
 from topicrawl.documents.unreadable import Unreadable
 from topicrawl.records import Failure
 
 MOST_MEMBERS = 500
-#: All members together may be this many times as large as one page.
-LARGEST = 4
 _LONGEST_NAME = 500
 _HEAD = 1024
 _MOST_STREAMS = 100
@@ -29,15 +27,6 @@ _ENCRYPTED = 0x1
 _TEXTS = ("", "txt", "text", "asc", "md", "rst", "html", "htm", "xhtml")
 # What the standard library raises for a file that is no zip, or a torn one.
 _BROKEN = (BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, zlib.error, struct.error)
-
-
-class Member(NamedTuple):
-    """One file of an archive: its content, or why it was not taken out."""
-
-    name: str
-    body: bytes = b""
-    failure: Failure | None = None
-    detail: str = ""
 
 
 def gunzipped(body: bytes, limit: int) -> bytes:

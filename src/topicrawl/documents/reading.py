@@ -14,9 +14,8 @@ from dataclasses import replace
 from queue import SimpleQueue
 from typing import NamedTuple, Self
 
-from topicrawl.documents.convert import Converted, Limits
 from topicrawl.documents.kinds import HTML, kind_of, magic, sniffed
-from topicrawl.documents.packed import Member
+from topicrawl.documents.message import Converted, Limits, Member
 from topicrawl.documents.worker import Worker
 from topicrawl.records import Failure, Link, Readable, Response, Unfolded
 from topicrawl.urls import member

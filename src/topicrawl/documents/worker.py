@@ -15,8 +15,7 @@ import sys
 import time
 from contextlib import suppress
 
-from topicrawl.documents.convert import LENGTH, Converted, Limits, unpacked
-from topicrawl.documents.packed import LARGEST
+from topicrawl.documents.message import LARGEST, LENGTH, Converted, Limits, unpacked
 from topicrawl.records import Failure
 
 _DOCUMENTS = 200  # that one process reads: what its libraries leak does not add up
