@@ -10,7 +10,7 @@ A kill loses nothing: a look that was not written down is made again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -42,19 +42,30 @@ class Looked(NamedTuple):
 
 
 class Onlooker(Strategy):
-    """Places links as the crawl's strategy does, and learns nothing: it has learned from these pages before."""
+    """The crawl's strategy, which sees changed pages alone: from the others it has learned before.
+
+    `changed` gives a visit as the visit of the crawl that it repeats; None: nothing has changed.
+    """
 
     name, family, paper = "onlooker", "", ""
 
-    def __init__(self, inner: Strategy) -> None:
-        self.inner = inner
+    def __init__(self, inner: Strategy, changed: Callable[[Visit], Visit | None]) -> None:
+        self.inner, self.changed = inner, changed
         self.setting = inner.setting
 
+    def learn(self, visit: Visit) -> None:
+        if (seen := self.changed(visit)) is not None:
+            self.inner.learn(seen)
+
     def place(self, links: Sequence[Link], visit: Visit) -> list[Place | None]:
-        return self.inner.place(links, visit)
+        seen = self.changed(visit)
+        return [None] * len(links) if seen is None else self.inner.place(links, seen)
 
     def combine(self, old: Place, new: Place) -> Place:
         return self.inner.combine(old, new)
+
+    def revise(self) -> Mapping[str, float]:
+        return self.inner.revise()
 
     @property
     def combines(self) -> bool:
@@ -83,10 +94,9 @@ class Agenda(Memory):
         """The parts of the crawl with this in place of the frontier, the keeper and the pupil."""
         # Pages that stay the same look like a trap, and like their own duplicates.
         fences = replace(self.parts.fences, monotony=None)
-        strategy = Onlooker(self.parts.strategy)
-        return replace(
-            self.parts, frontier=self, keep=self, strategy=strategy, fences=fences, twin_of=None, discoveries=None
-        )
+        strategy = Onlooker(self.parts.strategy, self._changed)
+        parts = replace(self.parts, frontier=self, keep=self, strategy=strategy, fences=fences)
+        return replace(parts, twin_of=None, discoveries=None, more=None)
 
     async def fill(self, due: Sequence[tuple[int, float]]) -> int:
         """Put pages on the agenda by their ids; the more overdue, the sooner. Returns how many there are."""
@@ -122,6 +132,9 @@ class Agenda(Memory):
 
     async def places(self, urls: Sequence[str]) -> dict[str, Place]:
         return await self.parts.frontier.places(urls)
+
+    async def rescore(self, scores: Mapping[str, float]) -> int:
+        return await self.parts.frontier.rescore(scores)
 
     def step_of(self, link: Link) -> int | None:
         return None
@@ -181,26 +194,25 @@ class Agenda(Memory):
         if outcome != Outcome.CHANGED:
             return None
         before.append(history.versioned(page))
-        current = replace(visit, step=row.step, link=row.link, place=row.place)
         # Asked, so that pages to come are compared with what this one is now.
         if self.parts.twin_of is not None and visit.page is not None:
             self.parts.twin_of(visit.page)
-        return self.collection.version(current, response, packed(outlinks))
+        return self.collection.version(_as_first(visit, row), response, packed(outlinks))
 
     def _outcome(self, row: Stored, visit: Visit, response: Response) -> str:
         if response.status == _NOT_MODIFIED:
             return Outcome.UNCHANGED
         if visit.failure is not None:
             return Outcome.GONE if visit.failure is Failure.NOT_FOUND else visit.failure
+        return Outcome.UNCHANGED if self._changed(visit) is None else Outcome.CHANGED
+
+    def _changed(self, visit: Visit) -> Visit | None:
+        """The visit as that of the crawl, if its page says something else now."""
+        row = self._rows.get(visit.link.url)
+        if row is None or visit.failure is not None or visit.page is None or visit.url != row.url:
+            return None
         ((digest,),) = self.collection.store.rows("SELECT digest FROM pages WHERE id = ?", (fingerprint(row.url),))
-        same = visit.page is not None and visit.page.digest == digest
-        if same and not digest and row.spot is not None:
-            # Pages without text differ in their code, if they differ.
-            try:
-                same = self.collection.archive.read(row.spot).body == response.body
-            except DamagedError:
-                same = False
-        return Outcome.UNCHANGED if same else Outcome.CHANGED
+        return None if visit.page.digest == digest else _as_first(visit, row)
 
     async def _offered(self, row: Stored, offers: Sequence[Offer], before: list[Statement]) -> int:
         """Hand the links of a changed page to the crawl's frontier: new ones, and those that may be forgotten."""
@@ -231,3 +243,8 @@ class Agenda(Memory):
         self.outcomes[outcome] += 1
         self.links += links
         self.looked[row.url] = Looked(row.url, outcome, relevance, links)
+
+
+def _as_first(visit: Visit, row: Stored) -> Visit:
+    """A look as the visit that it repeats."""
+    return replace(visit, step=row.step, link=row.link, place=row.place)

@@ -17,9 +17,12 @@ from tests.collection.made_collection import HOST, START, made, page
 from warcio.archiveiterator import ArchiveIterator
 
 from topicrawl.collection import export_parquet
+from topicrawl.collection.directory import Collection
 from topicrawl.collection.export import Choice, Exported, Pages, Text, columns
 from topicrawl.collection.export_run import FORMATS, Done, Job, export, text_for
 from topicrawl.errors import UsageError
+from topicrawl.records import Link, Page, Place, Readable, Response, Visit
+from topicrawl.topic import Topic
 from topicrawl.urls import fingerprint
 
 RELEVANT = [1, 2, 3, 4, 6]
@@ -106,6 +109,24 @@ def test_the_text_is_as_chosen(collection: Path, text: Text, expected: str) -> N
 
 def test_a_page_that_is_no_html_is_text_in_markdown_too(collection: Path) -> None:
     assert rows(collection, text=Text.MARKDOWN)[3].text == "Plain words\nof dengue"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [(Text.VISIBLE, "On dengue\nread from a document"), (Text.MARKDOWN, "# On dengue\n\nread from a document")],
+    ids=["visible", "markdown"],
+)
+def test_a_document_is_exported_as_it_was_made_readable(tmp_path: Path, text: Text, expected: str) -> None:
+    url = f"{HOST}/paper.pdf"
+    readable = Readable("text/html; charset=utf-8", b"<h1>On dengue</h1><p>read from a document</p>")
+    response = Response(url, url, 200, {"content-type": "application/pdf"}, b"%PDF-1.7 ...", START, readable=readable)
+    visit = Visit(1, Link(url), Place(1.0), url, Page(url), 0.9, None, START, 200)
+    with Collection(tmp_path / "dengue", Topic.of("dengue"), {"identity": {}}) as collection:
+        collection.keep([(visit, response, None)])
+    (row,) = rows(tmp_path / "dengue", text=text)
+    assert (row.text, row.type) == (expected, "application/pdf")
+    exported(tmp_path / "dengue", Job("warc", tmp_path / "out.warc.gz"))
+    assert [found["id"] for found in _of_warc(tmp_path / "out.warc.gz")] == [row.id]
 
 
 # In every format

@@ -193,7 +193,8 @@ class Pages:
         """The text as it was chosen; a page that was read once can be read again."""
         if self.text is Text.NONE:
             return ""
-        if self.text is Text.MARKDOWN and "html" in response.content_type:
+        shown = response.content_type if response.readable is None else response.readable.type
+        if self.text is Text.MARKDOWN and "html" in shown:
             return writable(markdown(response))
         page = parse.read(response, visit.link, context=False)
         if not isinstance(page, Page):

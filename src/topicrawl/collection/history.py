@@ -53,7 +53,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """All pages that may be looked at again, in the order of their ids."""
+    """All pages that may be looked at again, in the order in which they were first fetched."""
 
     ids: NDArray[np.int64]
     importance: Array
@@ -64,33 +64,43 @@ class Known:
 def known(store: Store) -> Known:
     """What there is to look at again; pages that have moved or were gone twice in a row are left alone."""
     sql = (
-        "SELECT pages.id, visits.relevance, visits.at, (SELECT min(at) FROM versions WHERE page = pages.id)"
-        " FROM pages JOIN visits ON visits.step = pages.step WHERE visits.failure IS NULL AND visits.relevance > 0"
-        " ORDER BY pages.id"
+        "SELECT pages.id, pages.step, relevance, at, (SELECT min(at) FROM versions WHERE page = pages.id)"
+        " FROM pages JOIN visits ON visits.step = pages.step WHERE failure IS NULL AND relevance > 0 ORDER BY pages.id"
     )
-    ids: list[int] = []
-    importance, last = [], []
-    pages, days, changed = [], [], []
+    pages: list[tuple[int, int, float, float]] = []  # step, id, importance, last
+    looks: list[tuple[int, float, bool]] = []  # step, days, changed
     rows = _looks_by_page(store)
     looked = next(rows, None)
-    for page, relevance, at, first in store.each(sql):
-        number, then = int(str(page)), float(str(at if first is None else first))
-        while looked is not None and looked[0] < number:
+    for row in store.each(sql):
+        page, step, relevance, at, first = (0.0 if value is None else value for value in row)
+        while looked is not None and looked[0] < int(str(page)):
             looked = next(rows, None)
-        found = looked[1] if looked is not None and looked[0] == number else []
+        found = looked[1] if looked is not None and looked[0] == page else []
         if _is_lost(found):
             continue
+        then = float(str(first or at))
         for look in found:
             if look.outcome in (Outcome.UNCHANGED, Outcome.CHANGED):
-                pages.append(len(ids))
-                days.append(max(look.at - then, 1.0) / _DAY)
-                changed.append(look.outcome == Outcome.CHANGED)
+                looks.append((int(str(step)), max(look.at - then, 1.0) / _DAY, look.outcome == Outcome.CHANGED))
                 then = look.at
-        ids.append(number)
-        importance.append(float(str(relevance)))
-        last.append(found[-1].at if found else float(str(at)))
-    looks = Looks(np.array(pages, np.int64), np.array(days, np.float64), np.array(changed, np.bool_))
-    return Known(np.array(ids, np.int64), np.array(importance, np.float64), np.array(last, np.float64), looks)
+        last = found[-1].at if found else float(str(at))
+        pages.append((int(str(step)), int(str(page)), float(str(relevance)), last))
+    return _arranged(pages, looks)
+
+
+def _arranged(pages: list[tuple[int, int, float, float]], looks: list[tuple[int, float, bool]]) -> Known:
+    pages.sort()
+    steps = np.array([row[0] for row in pages], np.int64)
+    return Known(
+        np.array([row[1] for row in pages], np.int64),
+        np.array([row[2] for row in pages], np.float64),
+        np.array([row[3] for row in pages], np.float64),
+        Looks(
+            np.searchsorted(steps, np.array([row[0] for row in looks], np.int64)).astype(np.int64),
+            np.array([row[1] for row in looks], np.float64),
+            np.array([row[2] for row in looks], np.bool_),
+        ),
+    )
 
 
 def _looks_by_page(store: Store) -> Iterator[tuple[int, list[Look]]]:

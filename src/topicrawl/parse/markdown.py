@@ -5,7 +5,7 @@ from __future__ import annotations
 import turbohtml
 from turbohtml import Document, Markdown
 
-from ..records import Response
+from ..records import Readable, Response
 from ..urls import Joiner
 from .charset import decoded
 from .hidden import hush
@@ -25,7 +25,8 @@ def markdown(response: Response) -> str:
     <BLANKLINE>
     See [this](http://a.org/b) or that.
     """
-    source, _ = decoded(response.body, response.headers.get("content-type", ""))
+    shown = response.readable or Readable(response.headers.get("content-type", ""), response.body)
+    source, _ = decoded(shown.body, shown.type)
     tree = turbohtml.parse(source[:LONGEST_SOURCE], positions=False, allow_declarative_shadow_roots=False)
     tree.remove(SILENT)
     hush(tree)

@@ -1,0 +1,362 @@
+"""`topicrawl refresh` on a site that changes, with a clock that is told how late it is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from xml.etree import ElementTree
+
+import pytest
+from tests.cli.conftest import Run
+from tests.site.server import Answer, Reply, Request, Site, redirect
+
+from topicrawl import Settings, Topic, open_crawl
+from topicrawl.cli.refresh_command import Asked, refreshed
+from topicrawl.collection.archive import Archive, Spot
+from topicrawl.collection.store import Store
+from topicrawl.frontier.sqlite_look import look
+
+DAY = 86_400.0
+SETTINGS = Settings(allow_net=("127.0.0.0/8",), delay=0.0, min_free=0, patience=0.5)
+TOPIC = Topic.of("dengue fever")
+
+
+@dataclass
+class Web:
+    """A site whose pages are set by tests, a crawl of it, and a clock."""
+
+    directory: Path
+    pages: dict[str, Answer | Callable[[Request], Answer]] = field(default_factory=dict)
+    now: float = field(default_factory=time.time)
+
+    def __call__(self, request: Request) -> Answer:
+        answer = self.pages.get(request.path, Reply(status=404))
+        return answer(request) if callable(answer) else answer
+
+    async def crawled(self, site: Site, settings: Settings = SETTINGS) -> None:
+        """Crawl from /0, or go on."""
+        async with open_crawl(self.directory, TOPIC, [site.url("/0")], settings) as crawl:
+            async for _ in crawl.visits():
+                pass
+
+    async def refreshed(self, **options: object) -> None:
+        assert await refreshed(Asked(self.directory, **options), lambda: self.now) == 0  # type: ignore[arg-type]
+
+    def rows(self, sql: str) -> list[tuple[object, ...]]:
+        with self.store() as store:
+            return store.rows(sql)
+
+    @contextmanager
+    def store(self) -> Iterator[Store]:
+        store = Store(self.directory / "topicrawl.sqlite", readonly=True)
+        try:
+            yield store
+        finally:
+            store.close()
+
+
+def page(text: str, *links: str, others: str = "", **headers: str) -> Reply:
+    body = f"<title>{text}</title><p>dengue fever {text}</p>{others}" + "".join(
+        f'<a href="{link}">dengue</a> ' for link in links
+    )
+    return Reply(body.encode(), headers={name.replace("_", "-"): value for name, value in headers.items()})
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Web:
+    return Web(tmp_path / "crawl", {"/0": page("zero", "/1"), "/1": page("one")})
+
+
+def on_site(web: Web, told: Callable[[Site], Awaitable[None]]) -> None:
+    async def main() -> None:
+        async with Site(web) as site:
+            await told(site)
+
+    asyncio.run(main())
+
+
+def test_a_page_is_asked_for_only_if_it_has_changed(web: Web) -> None:
+    def answer(request: Request) -> Answer:
+        if request.headers.get("if-none-match") == '"a"':
+            return Reply(status=304)
+        return page("zero", ETag='"a"', Last_Modified="Mon, 01 Jan 2024 00:00:00 GMT")
+
+    async def told(site: Site) -> None:
+        web.pages["/0"] = answer
+        await web.crawled(site)
+        size = (web.directory / "warc/00001.warc.gz").stat().st_size
+        web.now += DAY
+        await web.refreshed()
+        assert site.log[-1].headers["if-modified-since"] == "Mon, 01 Jan 2024 00:00:00 GMT"
+        assert web.rows("SELECT outcome, status, at FROM revisits") == [("unchanged", 304, web.now)]
+        assert (web.directory / "warc/00001.warc.gz").stat().st_size == size
+
+    on_site(web, told)
+
+
+def test_a_page_with_the_same_text_is_unchanged_whatever_surrounds_it(web: Web) -> None:
+    async def told(site: Site) -> None:
+        await web.crawled(site)
+        web.pages["/0"] = page("zero<!-- made in 0.01 s -->", "/1")
+        web.now += DAY
+        await web.refreshed()
+        assert web.rows("SELECT outcome, status FROM revisits") == [("unchanged", 200)] * 2
+
+    on_site(web, told)
+
+
+def test_a_changed_page_replaces_what_it_was_and_that_is_kept(web: Web) -> None:
+    async def told(site: Site) -> None:
+        await web.crawled(site)
+        web.pages |= {"/0": page("nought", "/1", "/2"), "/2": page("two")}
+        web.now += DAY
+        await web.refreshed()
+        assert sorted(web.rows("SELECT outcome FROM revisits")) == [("changed",), ("unchanged",)]
+        assert web.rows("SELECT title FROM pages ORDER BY step") == [("nought",), ("one",)]
+        assert web.rows("SELECT at FROM visits WHERE step = 1") == [(web.now,)]
+        ((title, *spot),) = web.rows("SELECT title, segment, start, length FROM versions")
+        assert title == "zero"
+        old = Archive(web.directory).read(Spot(*map(int, map(str, spot))))
+        assert b"dengue fever zero" in old.body
+        frontier = look(web.directory / "frontier.sqlite")
+        assert [entry.link.url for entry in await frontier.best(9)] == [site.url("/2")]
+        await frontier.close()
+        await web.crawled(site)
+        assert web.rows("SELECT title FROM pages ORDER BY step") == [("nought",), ("one",), ("two",)]
+
+    on_site(web, told)
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome", "kept"),
+    [
+        (Reply(status=410), "gone", True),
+        (Reply(status=403), "forbidden", True),
+        (redirect("/elsewhere"), "moved", True),
+        (Reply(b'<meta name="robots" content="noindex"><p>dengue fever'), "noindex", False),
+    ],
+    ids=["gone", "forbidden", "moved", "noindex"],
+)
+def test_what_became_of_a_page_has_a_name(web: Web, answer: Reply, outcome: str, kept: bool) -> None:
+    async def told(site: Site) -> None:
+        web.pages |= {"/elsewhere": page("elsewhere")}
+        await web.crawled(site)
+        web.pages["/1"] = answer
+        web.now += DAY
+        await web.refreshed()
+        assert sorted(web.rows("SELECT outcome FROM revisits")) == sorted([(outcome,), ("unchanged",)])
+        assert (("one",) in web.rows("SELECT title FROM pages")) is kept
+
+    on_site(web, told)
+
+
+def test_pages_that_moved_or_were_gone_twice_are_left_alone(web: Web) -> None:
+    async def told(site: Site) -> None:
+        await web.crawled(site)
+        web.pages["/1"] = Reply(status=404)
+        for _ in range(4):
+            web.now += DAY
+            await web.refreshed()
+        assert site.paths().count("/0") == 5
+        assert site.paths().count("/1") == 3
+
+    on_site(web, told)
+
+
+def test_seen_links_of_no_use_are_forgotten_after_a_while_and_offered_again(web: Web) -> None:
+    async def told(site: Site) -> None:
+        web.pages |= {"/0": page("zero", "/1", "/dull", "/dead"), "/dull": Reply(b"<title>dull</title><p>football")}
+        await web.crawled(site)
+        for text, asked in (("early", 1), ("late", 2)):
+            web.now += 60 * DAY
+            web.pages |= {
+                "/0": page(text, "/1", "/dull", "/dead"),
+                "/dull": Reply(b"<title>bright</title><p>dengue fever"),
+            }
+            await web.refreshed(pages=1)
+            await web.crawled(site)
+            assert (site.paths().count("/dull"), site.paths().count("/dead")) == (asked, asked), text
+        assert ("bright",) in web.rows("SELECT title FROM pages")
+        assert ("dull",) in web.rows("SELECT title FROM versions")
+
+    on_site(web, told)
+
+
+def test_a_refresh_that_was_killed_is_gone_on_with(web: Web) -> None:
+    async def told(site: Site) -> None:
+        web.pages |= {f"/{n}": page(f"page {n}", f"/{n + 1}") for n in range(6)}
+        await web.crawled(site)
+        begun, web.now = len(site.log), web.now + DAY
+        running = asyncio.create_task(web.refreshed(pages=5))
+
+        def killer(request: Request) -> Answer:
+            if len(site.log) - begun >= 4:
+                running.cancel()
+            return page(f"page {request.path[1:]}")
+
+        web.pages |= {f"/{n}": killer for n in range(1, 6)}
+        await asyncio.gather(running, return_exceptions=True)
+        seen = {path for (path,) in web.rows("SELECT page FROM revisits")}
+        web.now += 1
+        await web.refreshed(pages=5)
+        after = [path for (path,) in web.rows("SELECT page FROM revisits")]
+        assert seen <= set(after)
+        assert len(after) == len(set(after)) == 5
+        asked = [path for path in site.paths()[begun:] if path != "/robots.txt"]
+        assert len(asked) <= 6  # one may have been in flight
+        web.now += 1
+        await web.refreshed(pages=5)
+        assert len(web.rows("SELECT 1 FROM revisits")) == 10
+
+    on_site(web, told)
+
+
+def test_links_are_safe_before_a_look_is_written_down(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def told(site: Site) -> None:
+        await web.crawled(site)
+        web.pages |= {"/0": page("nought", "/1", "/2"), "/1": page("first", "/2")}
+        web.now += DAY
+
+        def killed(self: Store, rows: object, *, before: object = ()) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Store, "add", killed)
+            with pytest.raises(KeyboardInterrupt):
+                await web.refreshed(pages=1)
+        assert web.rows("SELECT * FROM revisits") == []
+        frontier = look(web.directory / "frontier.sqlite")
+        assert (await frontier.counts()).waiting == 1
+        await frontier.close()
+
+    on_site(web, told)
+
+
+def test_hosts_are_left_their_pause(web: Web) -> None:
+    async def told(site: Site) -> None:
+        web.pages |= {"/0": page("zero", "/1", "/2"), "/2": page("two")}
+        await web.crawled(site, Settings(**{**vars(SETTINGS), "delay": 0.1}))
+        web.now = time.time() + DAY
+        await refreshed(Asked(web.directory), lambda: time.time() + DAY)
+        assert len(site.log) == 8
+        assert min(site.gaps()) >= 0.1
+
+    on_site(web, told)
+
+
+def test_why_the_crawl_ended_stays_known(web: Web) -> None:
+    async def told(site: Site) -> None:
+        await web.crawled(site)
+        await web.refreshed()
+        assert web.rows("SELECT value FROM facts WHERE name = 'stopped'") == [('"frontier empty"',)]
+
+    on_site(web, told)
+
+
+def test_new_and_changed_pages_are_listed_as_text_json_and_feed(web: Web, run: Run) -> None:
+    async def told(site: Site) -> None:
+        await web.crawled(site)
+        web.pages["/0"] = page("nought & <co>", "/1")
+        web.now += 9 * DAY
+        await web.refreshed()
+
+    on_site(web, told)
+    lately = datetime.fromtimestamp(web.now - DAY, UTC).isoformat()
+    assert [line.split()[2] for line in run("refresh", web.directory, "--since", "1d").out.splitlines()] == ["new"] * 2
+    (found,) = map(json.loads, run("refresh", web.directory, "--since", lately, "--json").out.splitlines())
+    assert (found["kind"], found["title"], found["at"]) == ("changed", "nought & <co>", web.now)
+    assert found["before"] < web.now - 8 * DAY
+    feed = ElementTree.fromstring(run("refresh", web.directory, "--since", lately, "--atom").out)
+    (entry,) = feed.findall("{http://www.w3.org/2005/Atom}entry")
+    assert entry.findtext("{http://www.w3.org/2005/Atom}title") == "nought & <co>"
+    assert run("refresh", web.directory, "--since", lately, "--relevance", "1").out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["nowhere"], 3, "no crawl in nowhere"),
+        (["nowhere", "--since", "soon"], 2, "7d"),
+        (["nowhere", "--policy", "often"], 2, "often"),
+    ],
+)
+def test_mistakes_are_one_line(run: Run, arguments: list[str], code: int, words: str) -> None:
+    ran = run("refresh", *arguments)
+    assert (ran.code, words in ran.err, "Traceback" in ran.err) == (code, True, False)
+
+
+# The proof of the pudding
+
+
+class Changing:
+    """A site of pages that change at known rates by the clock of a web; every other one is barely about the topic."""
+
+    def __init__(self, web: Web, rates: list[float], days: int, seed: int = 7) -> None:
+        random = Random(seed)
+        self.web, self.begun = web, web.now
+        self.changes: list[list[float]] = []
+        for rate in rates:
+            at, times = 0.0, []
+            while (at := at + random.expovariate(rate)) < days:
+                times.append(at)
+            self.changes.append(times)
+
+    def version(self, number: int) -> int:
+        day = (self.web.now - self.begun) / DAY
+        return sum(at <= day for at in self.changes[number])
+
+    def __call__(self, request: Request) -> Answer:
+        number = int(request.path[1:]) if request.path[1:].isdecimal() else -1
+        if not 0 <= number < len(self.changes):
+            return Reply(status=404)
+        links = [f"/{other}" for other in range(len(self.changes))] if number == 0 else []
+        others = "" if number % 2 else "".join(f" w{word}{number}" for word in range(30))
+        return page(f"version {self.version(number)}", *links, others=others)
+
+    def fresh(self) -> float:
+        """The share of stored pages that are what the site has now, by relevance."""
+        rows = self.web.rows("SELECT visits.url, title, relevance FROM pages JOIN visits USING (step)")
+        fresh = total = 0.0
+        for url, title, relevance in rows:
+            is_fresh = title == f"version {self.version(int(str(url).rpartition('/')[2]))}"
+            fresh, total = fresh + is_fresh * float(str(relevance)), total + float(str(relevance))
+        return fresh / total
+
+
+async def reached(changing: Changing, policy: str, start: Path) -> float:
+    """Freshness half a day after each of the later refreshes, from a copy of a directory on."""
+    web, begun = changing.web, changing.web.now
+    web.directory = start.parent / policy
+    shutil.copytree(start, web.directory)
+    found = []
+    for day in range(8):
+        web.now = begun + (day + 1) * DAY
+        await web.refreshed(pages=8, policy=policy)
+        web.now += DAY / 2
+        found.append(changing.fresh())
+    web.now = begun
+    return sum(found[2:]) / len(found[2:])
+
+
+def test_a_refresh_keeps_more_pages_fresh_than_uniform_and_proportional_looks(web: Web) -> None:
+    async def main() -> dict[str, float]:
+        changing = Changing(web, [0.02, 0.02, 0.1, 0.1, 0.4, 0.4, 4.0, 4.0] * 5, 14)
+        async with Site(changing) as site:
+            await web.crawled(site, Settings(**{**vars(SETTINGS), "distinct": False}))
+            for _ in range(4):
+                # Some days with looks for all: how often each page changes is known then, more or less.
+                web.now += DAY
+                await web.refreshed(pages=0)
+            start, policies = web.directory, ("balanced", "uniform", "proportional")
+            return {policy: await reached(changing, policy, start) for policy in policies}
+
+    found = asyncio.run(main())
+    assert found["balanced"] > 0.03 + max(found["uniform"], found["proportional"]), found
