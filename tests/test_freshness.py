@@ -51,7 +51,7 @@ def test_golden_freshness() -> None:
 webs = st.lists(st.tuples(st.floats(0.01, 1), st.floats(0.001, 20)), min_size=1, max_size=12)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(webs, st.floats(0.01, 500), st.sampled_from(sorted(POLICIES)))
 def test_every_policy_spends_its_budget_and_no_more(web: list[tuple[float, float]], budget: float, name: str) -> None:
     importance, change = np.array(web).T
@@ -60,7 +60,7 @@ def test_every_policy_spends_its_budget_and_no_more(web: list[tuple[float, float
     assert rates.sum() == pytest.approx(budget, rel=1e-6)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(webs, st.floats(0.01, 500))
 def test_no_policy_keeps_more_pages_up_to_date_than_binary(web: list[tuple[float, float]], budget: float) -> None:
     importance, change = np.array(web).T
@@ -69,7 +69,7 @@ def test_no_policy_keeps_more_pages_up_to_date_than_binary(web: list[tuple[float
         assert freshness(importance, change, policy(importance, change, budget)) <= best + 1e-9
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(webs, st.floats(0.01, 500), st.sampled_from([harmonic, balanced]))
 def test_no_page_is_given_up(
     web: list[tuple[float, float]], budget: float, policy: Callable[[Array, Array, float], Array]

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 Array: TypeAlias = NDArray[np.float64]
 Policy: TypeAlias = Callable[[Array, Array, float], Array]
 
-_HALVINGS = 70
+_HALVINGS = 50
 _SLOWEST, _FASTEST = 1e-9, 1e6  # changes a day
 _LARGEST_POWER = 700.0  # e to more than that is no number
 
@@ -120,7 +120,7 @@ def change_rates(looks: Looks, count: int, *, rate: float, weight: float = 1.0) 
     stayed = np.bincount(looks.page[~looks.changed], looks.days[~looks.changed], count)
     page, days = looks.page[looks.changed], looks.days[looks.changed]
     low, high = np.full(count, np.log(_SLOWEST)), np.full(count, np.log(_FASTEST))
-    for _ in range(60):
+    for _ in range(_HALVINGS):
         middle = (low + high) / 2
         guess = np.exp(middle)
         power = np.minimum(guess[page] * days, _LARGEST_POWER)

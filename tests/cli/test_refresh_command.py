@@ -243,11 +243,11 @@ def test_links_are_safe_before_a_look_is_written_down(web: Web, monkeypatch: pyt
 def test_hosts_are_left_their_pause(web: Web) -> None:
     async def told(site: Site) -> None:
         web.pages |= {"/0": page("zero", "/1", "/2"), "/2": page("two")}
-        await web.crawled(site, Settings(**{**vars(SETTINGS), "delay": 0.1}))
+        await web.crawled(site, Settings(**{**vars(SETTINGS), "delay": 0.05}))
         web.now = time.time() + DAY
         await refreshed(Asked(web.directory), lambda: time.time() + DAY)
         assert len(site.log) == 8
-        assert min(site.gaps()) >= 0.1
+        assert min(site.gaps()) >= 0.05
 
     on_site(web, told)
 
