@@ -20,8 +20,22 @@ def test_a_crawl_is_over_when_its_discoveries_have_dried_up_and_stays_over() -> 
         found.seen(0.9 if falling(step) else 0.1)
         if found.over():
             ends.append(step)
-    assert 300 <= ends[0] < 600
+    assert 300 <= ends[0] < 800
     assert ends == list(range(ends[0], 1200))
+
+
+def test_a_crawl_that_is_gone_on_with_is_over_when_it_would_have_been_over() -> None:
+    whole = Discoveries(threshold=0.5, enough=0.95)
+    row = [falling(step) for step in range(1200)]
+    end = next(place for place, found in enumerate(row) if whole.seen(float(found)) or whole.over())
+    for cut in (100, end - 30, end, end + 1):
+        again = Discoveries(threshold=0.5, enough=0.95)
+        again.again(row[:cut])
+        again_end = next(
+            place for place, found in enumerate(row[cut:], cut) if again.over() or again.seen(float(found))
+        )
+        assert again.over()
+        assert again_end in (end, end + 1)
 
 
 def test_without_a_share_it_is_never_over() -> None:

@@ -14,16 +14,16 @@ import pytest
 from tests.cli.live import live_site
 
 OPTIONS = ["--allow-net", "127.0.0.0/8", "--delay", "0", "--min-free", "0", "--strategy", "breadth_first"]
-GOOD, ALL = 50, 1000
+GOOD, ALL = 40, 1000
 
 
 def site(path: str) -> tuple[int, Mapping[str, str], bytes]:
-    """Fifty pages on the topic in a row, with fewer and fewer among the others behind them."""
+    """Forty pages on the topic in a row, with fewer and fewer among the others behind them."""
     number = path[1:]
     if not number.isdecimal() or int(number) >= ALL:
         return 404, {}, b"no such page"
     place = int(number)
-    on_topic = place < GOOD or (place < 150 and place % 10 == 0)
+    on_topic = place < GOOD or (place < 80 and place % 5 == 0)
     words = "dengue fever mosquitoes, dengue fever" if on_topic else "gardens, roofs, timber and stones of old towns"
     links = "".join(f'<a href="/{place * 3 + more}">page</a> ' for more in (1, 2, 3))
     # Another text on every page: a row of equal ones would be taken for a trap.
@@ -53,7 +53,7 @@ def test_a_crawl_that_was_killed_goes_on_and_stops_when_nothing_promising_is_lef
     outlook = told["outlook"]
     assert told["last_stop"] == "nothing promising left"
     assert 300 <= outlook["ahead"] < 600  # fetches made: it waited for a curve, and did not go to the end
-    assert outlook["found"] == told["relevant"] == GOOD + len(range(50, 150, 10))
+    assert outlook["found"] == told["relevant"] == GOOD + len(range(40, 80, 5))
     assert outlook["recall"] >= 0.95
     assert outlook["doubt"] == ""
 

@@ -189,7 +189,7 @@ class Terminal:
         rows = {
             "pages": f"{tally.pages}{goal}, {tally.speed:.1f} a second, {tally.eta} left",
             "harvest": f"{tally.relevant} relevant, {tally.harvest:.0%} of the pages",
-            "found": tally.outlook.words if tally.outlook is not None else "",
+            "recall": tally.outlook.words if tally.outlook is not None else "",
             "hosts": f"{len(tally.hosts)} seen, {crawl.in_flight} being asked",
             "frontier": f"{counts.waiting} links wait",
             "failures": failed,

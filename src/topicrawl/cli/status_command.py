@@ -98,7 +98,7 @@ def command(directory: Path, as_json: bool) -> None:
     rows = {
         "pages": f"{found.pages} from {found.hosts} hosts",
         "relevant": f"{found.relevant} ({found.harvest:.0%}) with similarity ≥ {found.threshold}",
-        "found": _foretold(found.outlook),
+        "recall": _foretold(found.outlook),
         "frontier": f"{found.frontier.waiting} links wait, {found.frontier.leased} being fetched",
         "hosts": _listed(found.largest_hosts),
         "failures": _listed(found.failures),

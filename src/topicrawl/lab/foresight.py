@@ -56,7 +56,7 @@ def foretold(steps: Sequence[int], fetches: int) -> dict[str, Any]:
 
     >>> known = foretold([*range(1, 60, 2), *range(60, 160, 5)], 1000)
     >>> known["stop"], known["had"], known["found"], [answer[-2:] for answer in known["answers"]]
-    (377, 50, 50, [(0, True), (0, True), (0, True)])
+    (500, 50, 50, [(0, True), (0, True), (0, True)])
     """
     left, asked, answers = Remaining(), {max(1, int(share * fetches)) for share in ASKED}, []
     watch, stop = Discoveries(threshold=1.0, enough=ENOUGH), None
