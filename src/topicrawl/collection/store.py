@@ -49,6 +49,13 @@ SHAPE = Shape(
             " digest TEXT NOT NULL, segment INTEGER, start INTEGER, length INTEGER,"
             " PRIMARY KEY (page, at)) WITHOUT ROWID",
         ),
+        (
+            "CREATE TABLE verdicts (number INTEGER PRIMARY KEY, act INTEGER NOT NULL, page INTEGER NOT NULL,"
+            " url TEXT NOT NULL, verdict TEXT NOT NULL, how TEXT NOT NULL, at REAL NOT NULL)",
+            "CREATE INDEX verdicts_of_page ON verdicts (page)",
+            "CREATE TABLE orders (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, target TEXT NOT NULL,"
+            " amount REAL NOT NULL, at REAL NOT NULL)",
+        ),
     ),
 )
 
