@@ -46,6 +46,7 @@ class Crawl:
     step: int = 0  # visits of earlier runs
     pages: int = 0  # pages of earlier runs
     stopped: Stop | None = None
+    paused: bool = False  # what is in flight comes back, and nothing else is asked for
     settled: bool = True  # no visit is learned from and not completed yet
     _leases: dict[int, Lease] = field(default_factory=dict)  # all that is out: queued here or in flight
     _since: dict[int, float] = field(default_factory=dict)  # when each was leased
@@ -72,6 +73,10 @@ class Crawl:
         self._interrupted = True
         self._wake.set()
 
+    def wake(self) -> None:
+        """Look again what is to be done: someone has changed the frontier, or `paused`."""
+        self._wake.set()
+
     @property
     def in_flight(self) -> int:
         return len(self._tasks)
@@ -96,7 +101,7 @@ class Crawl:
                 if self._broken is not None:
                     raise self._broken
                 await self._fill()
-                if not self._tasks and not self._arrived and await self._ended():
+                if not self._tasks and not self._arrived and not self._resting() and await self._ended():
                     return
                 if self._impatient():
                     return
@@ -124,6 +129,9 @@ class Crawl:
         if self.parts.discoveries is not None and self.parts.discoveries.over():
             return Stop.FOUND
         return None
+
+    def _resting(self) -> bool:
+        return self.paused and not self._interrupted
 
     def _reached(self) -> bool:
         return bool(self.budget.pages) and self.pages >= self.budget.pages
@@ -175,7 +183,7 @@ class Crawl:
 
     async def _fill(self) -> None:
         """Lease what may be asked now, and start fetches while there are free hands."""
-        while not self._full() and (room := self._room()) > 0:
+        while not self.paused and not self._full() and (room := self._room()) > 0:
             leases = await self._best(room)
             for lease in leases:
                 if lease.place.score >= 0 and self.parts.fences.exhausted(lease.link):
@@ -220,7 +228,7 @@ class Crawl:
         wait = self._grace - self.parts.clock()
         if not self._full():
             wait = min(wait, self._until - self.parts.clock())
-            ready = await self.parts.frontier.next_ready() if self._room() > 0 else None
+            ready = await self.parts.frontier.next_ready() if self._room() > 0 and not self.paused else None
             if ready is not None:
                 # Ready and not taken: it is held back, and something better may become ready.
                 wait = min(wait, ready or _POLL)

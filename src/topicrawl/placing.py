@@ -15,6 +15,7 @@ from topicrawl.errors import StrategyError
 from topicrawl.frontier.contract import Frontier, Offer
 from topicrawl.frontier.limits import Limits, refusal
 from topicrawl.frontier.monotony import Monotony
+from topicrawl.guidance import Guidance
 from topicrawl.records import Link, Place, Refusal, Visit
 from topicrawl.strategies.strategy import Strategy
 
@@ -36,6 +37,7 @@ class Fences:
     limits: Limits | None = None  # None: no trap rules (a recorded web is finite)
     monotony: Monotony | None = None
     scope: Callable[[str], bool] | None = None  # which URLs may be offered at all
+    guidance: Guidance | None = None  # what people add to the scores
     directives: bool = True  # whether noindex and nofollow are obeyed (a recording asks nobody anew)
 
     def refusal(self, link: Link) -> Refusal | None:
@@ -51,7 +53,9 @@ class Fences:
         return None
 
     def late(self, scores: Mapping[str, float]) -> Mapping[str, float]:
-        """New scores of waiting links, where suspected traps stay behind all others."""
+        """New scores of waiting links, where suspected traps stay behind all others, and people's wishes count."""
+        if self.guidance:
+            scores = self.guidance.again(scores)
         if self.monotony is None or not self.monotony.alert:
             return scores
         return {url: score - LATE if self.monotony.exhausted(url) else score for url, score in scores.items()}
@@ -85,15 +89,30 @@ def placed(visit: Visit, strategy: Strategy, fences: Fences) -> list[Outlink]:
         known = best.get(link.url)
         if known is None or (place is not None and (known.place is None or place.score > known.place.score)):
             best[link.url] = Outlink(link, place, None if place is not None else Refusal.STRATEGY)
-    if fences.monotony is not None and fences.monotony.alert:
-        for url, out in best.items():
-            if out.place is not None and fences.exhausted(out.link):
-                best[url] = out._replace(place=_late(out.place))
+    if fences.guidance or (fences.monotony is not None and fences.monotony.alert):
+        best = {url: _moved(out, fences) for url, out in best.items()}
     return [*best.values(), *(out for url, out in refused.items() if url not in best)]
+
+
+def _moved(out: Outlink, fences: Fences) -> Outlink:
+    """A link where people want it, or behind all others if it is suspected of leading into a trap."""
+    place = out.place
+    if place is not None and fences.guidance:
+        place = _guided(out.link, place, fences.guidance)
+    if place is not None and fences.exhausted(out.link):
+        place = _late(place)
+    return out if place is out.place else out._replace(place=place)
 
 
 def _late(place: Place) -> Place:
     return Place(place.score - LATE, place.carry, (*place.parts, ("monotonous", -LATE)))
+
+
+def _guided(link: Link, place: Place, guidance: Guidance) -> Place:
+    score = guidance.applied(link, place.score)
+    if score == place.score:
+        return place
+    return Place(score, place.carry, (*place.parts, ("readers", score - place.score)))
 
 
 async def combined(outlinks: Sequence[Outlink], strategy: Strategy, frontier: Frontier) -> list[Offer]:

@@ -39,12 +39,14 @@ from topicrawl.frontier.limits import Limits
 from topicrawl.frontier.monotony import Monotony
 from topicrawl.frontier.sqlite import Sqlite
 from topicrawl.gathering import Gathering
+from topicrawl.guidance import Guidance
 from topicrawl.inquiries import Inquiries
 from topicrawl.lab.material import Recorded
 from topicrawl.parse.main_text import read_main
 from topicrawl.parts import Found, Parts
 from topicrawl.placing import Fences
 from topicrawl.records import Carry, Link, Response
+from topicrawl.relevance.taught import Taught
 from topicrawl.relevance.tongues import Tongues
 from topicrawl.seeds.asking import answers
 from topicrawl.seeds.choice import readers
@@ -53,6 +55,7 @@ from topicrawl.seeds.provider import Answer, Provider
 from topicrawl.seeds.questions import FIRST
 from topicrawl.sessions import labelled_sessions
 from topicrawl.settings import Settings, known_settings, seed_urls, within
+from topicrawl.steering import steered
 from topicrawl.strategies.material import Material, Nothing
 from topicrawl.strategies.strategy import Setting, Strategy
 from topicrawl.topic import Topic
@@ -165,6 +168,7 @@ async def open_crawl(
             collection.store.set_facts({"settings": _plain(settings), "stopped": None})
             await _retried(crawl, collection.store, urls)
             await crawl.seed(seed_links(urls))
+            await stack.enter_async_context(steered(collection, crawl))
             try:
                 yield crawl
             finally:
@@ -352,7 +356,7 @@ def _crawl(
         parse=partial(
             read_main if settings.main_text else parse.read, styles=strategy.styles, context=strategy.context
         ),
-        relevance=strategy.setting.vsm,
+        relevance=Taught(strategy.setting.vsm),
         strategy=strategy,
         keep=keeping,
         clock=time.time,
@@ -360,6 +364,7 @@ def _crawl(
             Limits(depth=settings.depth, length=settings.url_length),
             Monotony(),
             scope=keeping.polite.scope,
+            guidance=Guidance(strategy.setting.topic.lexicon),
         ),
         delay_of=keeping.polite.delay_of,
         documents=documents,

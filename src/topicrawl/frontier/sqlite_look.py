@@ -34,6 +34,10 @@ _BEST = f"""
         ORDER BY score DESC, seq LIMIT ?
     ) b JOIN links l ON l.seq = b.seq LEFT JOIN leased o ON o.seq = l.seq ORDER BY l.score DESC, l.seq
 """
+_WAITING = f"""
+    SELECT {_COLUMNS} FROM links l LEFT JOIN leased o ON o.seq = l.seq
+    WHERE l.state = 0 AND o.seq IS NULL AND l.seq > ? AND l.seq <= ? ORDER BY l.seq LIMIT ?
+"""
 _PLACES = """
     SELECT k.key, l.score, l.place FROM json_each(?) j JOIN known k ON k.key = j.value
     JOIN links l ON l.seq = k.seq WHERE l.state = 0 AND l.seq NOT IN (SELECT seq FROM leased)
@@ -69,6 +73,18 @@ class SqliteLook:
         with errors_of(self._file.path):
             rows = self._file.execute(_BEST, (max(0, n),)).fetchall()
         return [known(row).as_entry() for row in rows]
+
+    async def last(self) -> int:
+        """The number of the link that was found last."""
+        with errors_of(self._file.path):
+            (number,) = self._file.execute("SELECT coalesce(max(seq), 0) FROM links").fetchone()
+        return int(number)
+
+    async def waiting(self, n: int, *, after: int = 0, until: int) -> list[tuple[int, Entry]]:
+        """Waiting links with their numbers, in the order they were found."""
+        with errors_of(self._file.path):
+            rows = self._file.execute(_WAITING, (after, until, n)).fetchall()
+        return [(row[0], known(row).as_entry()) for row in rows]
 
     async def counts(self) -> Counts:
         """How many links are in each state."""

@@ -58,6 +58,10 @@ class Vsm:
         self._page_score = 0.0
         self._phrases: dict[str, float] = {}
 
+    def retell(self, topic: Topic) -> None:
+        """Be the judge of another topic from now on: whoever shares this one need not be told."""
+        vars(self).update(vars(type(self)(topic)))
+
     def score(self, page: Page) -> float:
         """The page's similarity. Judge and guide both ask for the same page, so the last answer is kept."""
         self.weights(page)
