@@ -318,6 +318,8 @@ class Crawl:
         if known is None:
             self.step += 1
             self.pages += failure is None
+        if reasons := self.parts.strategy.reasons(link):
+            place = replace(place, parts=reasons)
         visit = Visit(
             known or self.step, link, place, response.final_url, page,
             self.parts.relevance.score(page) if page is not None else None,

@@ -12,7 +12,7 @@ from topicrawl.scoring.pool import PARENTS, Pool, Rows
 
 
 def rows(*lengths: int, first: int = 0) -> Rows:
-    flat = np.arange(first, first + sum(lengths), dtype=np.int32)
+    flat = np.arange(first, first + sum(lengths), dtype=np.uint32)
     known = np.arange(len(lengths), dtype=np.float32).reshape(-1, 1) + first
     return Rows(flat, np.array(lengths, np.int32), known, np.full((len(lengths), 2), first, np.int32))
 
@@ -20,20 +20,20 @@ def rows(*lengths: int, first: int = 0) -> Rows:
 def seen(pool: Pool) -> dict[str, list[tuple[list[int], list[float], list[int]]]]:
     """Everything that is known of each address."""
     found = {}
-    for url, numbers in sorted(pool.rows.items()):
+    for url in sorted(pool.numbers):
         found[url] = [
-            (features.tolist(), known.tolist(), groups.tolist()) for features, known, groups in map(pool.row, numbers)
+            (features.tolist(), known.tolist(), groups.tolist()) for features, known, groups in pool.rows(url)
         ]
     return found
 
 
 def test_a_row_is_found_before_and_after_all_rows_are_joined() -> None:
     pool = Pool(1, 2)
-    pool.add(["a", "b"], rows(2, 3))
-    pool.add(["", "c"], rows(1, 4, first=10))
+    pool.add(["a", "b"], rows(2, 3), [0.5, 0.5])
+    pool.add(["c"], rows(4, first=11), [0.5])
     before = seen(pool)
     assert before == {"a": [([0, 1], [0.0], [0, 0])], "b": [([2, 3, 4], [1.0], [0, 0])],
-                      "c": [([11, 12, 13, 14], [11.0], [10, 10])]}  # fmt: skip
+                      "c": [([11, 12, 13, 14], [11.0], [11, 11])]}  # fmt: skip
     pool.all()
     assert seen(pool) == before
 
@@ -41,15 +41,17 @@ def test_a_row_is_found_before_and_after_all_rows_are_joined() -> None:
 def test_an_address_has_so_many_rows_and_no_more() -> None:
     pool = Pool(1, 2)
     for first in range(6):
-        pool.add(["a"], rows(1, first=first))
+        pool.add(["a"], rows(1, first=first), [first / 10])
     assert [features for features, _, _ in seen(pool)["a"]] == [[0], [1], [2]]
     assert PARENTS == 3
+    assert pool.told == [0.5], "the best score that was offered"
 
 
 def test_an_address_is_worth_its_best_row() -> None:
     pool = Pool(1, 2)
-    pool.add(["a", "b", "a"], rows(1, 1, 1))
-    assert pool.best(np.array([0.25, 0.5, 0.75], np.float32)) == {"a": 0.75, "b": 0.5}
+    pool.add(["a", "b", "a", "c"], rows(1, 1, 1, 1), [0.0] * 4)
+    pool.remove("c")
+    assert pool.best(np.array([0.25, 0.5, 0.75, 0.9], np.float32)).tolist() == [0.75, 0.5, -1.0]
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(1, 4), st.booleans()), max_size=30))
@@ -59,11 +61,14 @@ def test_sweeping_and_restoring_change_nothing_that_can_be_seen(steps: list[tupl
         if removes:
             pool.remove(url)
         else:
-            pool.add([url], rows(length, first=10 * number))
+            pool.add([url], rows(length, first=10 * number), [number / 100])
     before = seen(pool)
     restored = Pool(1, 2)
     restored.restore(json.loads(json.dumps(pool.state())))
     assert seen(restored) == before
     pool.sweep()
     assert seen(pool) == before
-    assert all(pool.urls[row] == url for url, numbers in pool.rows.items() for row in numbers)
+    assert all(pool.urls[number] == url for url, number in pool.numbers.items())
+    assert {url: pool.told[number] for url, number in pool.numbers.items()} == {
+        url: restored.told[number] for url, number in restored.numbers.items()
+    }

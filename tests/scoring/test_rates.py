@@ -23,7 +23,7 @@ def test_a_group_is_compared_with_all_visits() -> None:
     rates = learned()
     base = (0.05 + 2.5) / 5
     assert rates.base == pytest.approx(base)
-    expected = [(2 + 2 * base) / 4 - base, (0 + 2 * base) / 3 - base, 0.0]
+    expected = [(2 + 4 * base) / 6 - base, (0 + 4 * base) / 5 - base, 0.0]
     assert rates.of(rates.numbers(["a", "b", "new"])).tolist() == pytest.approx(expected, abs=1e-6)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from topicrawl.records import Link
 from topicrawl.relevance.vsm import Vsm
+from topicrawl.scoring.names import named
 from topicrawl.scoring.traits import TEXTS, Observer
 from topicrawl.topic import Topic
 
@@ -24,10 +25,7 @@ def observer() -> Observer:
 
 def features(links: tuple[Link, ...]) -> list[list[int]]:
     traits = observer().traits(links, "http://page/", "A title")
-    return [
-        sorted(traits.flat[start : start + length].tolist())
-        for start, length in zip(traits.starts, traits.lengths, strict=True)
-    ]
+    return [sorted(row.tolist()) for row in np.split(traits.flat, np.cumsum(traits.lengths)[:-1])]
 
 
 def test_similarities_are_those_of_each_text() -> None:
@@ -49,8 +47,15 @@ def test_every_link_has_features_and_none_of_its_neighbour() -> None:
     assert alone[0] == together[0]
 
 
-def test_slots_are_within_bounds_and_the_same_in_every_process() -> None:
+def test_features_are_the_same_in_every_process() -> None:
     traits = observer().traits(LINKS[:1], "http://page/", "")
-    assert traits.flat.dtype == np.int32
-    assert 0 <= traits.flat.min() <= traits.flat.max() < 1 << 18
-    assert sorted(traits.flat.tolist())[:4] == [9841, 27923, 36280, 37921]
+    assert traits.flat.dtype == np.uint32
+    assert sorted(traits.flat.tolist())[:2] == [161237392, 457501426]
+
+
+def test_features_have_the_names_of_their_words() -> None:
+    eye = observer()
+    traits = eye.traits(LINKS[:2], "http://page/", "A title")
+    second = traits.flat[traits.lengths[0] :]
+    names = set(named(second, eye.said(LINKS[1])))
+    assert {"link text “imprint”", "beside “dengu”", "on a page titled “titl”", "host b", "in body/nav/a"} <= names

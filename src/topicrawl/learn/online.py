@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 Ids = NDArray[np.int32]
 
-#: Features fall into so many slots; with some ten thousand features few share one.
+#: Features fall into so many slots, by the first bits of their 32; with some ten thousand features few share one.
 SLOTS = 1 << 18
+_SHIFT = np.uint32(14)
+Hashes = NDArray[np.uint32]
 
 
 class Online:
@@ -25,7 +27,7 @@ class Online:
     One example with four features, z₀ = 0 and y = 1: g = −.25, and each weight moves by .25 / √(1 + .0625):
 
     >>> model = Online(rate=1.0, caution=1.0)
-    >>> features = np.array([3, 5, 7, 9], np.int32)
+    >>> features = np.array([3, 5, 7, 9], np.uint32) << 14
     >>> model.learn(features, 0.0, 1.0)
     >>> round(float(model.weights[3]), 6), round(model.sum(features), 6)
     (0.242536, 0.485071)
@@ -37,23 +39,29 @@ class Online:
         self.caution = caution
         self.squares: Floats = np.full(SLOTS, caution, np.float32)
 
-    def sum(self, features: Ids) -> float:
+    def sum(self, features: Hashes) -> float:
         """What was learned of one example, to be added to what was known before."""
-        return float(self.weights[features].sum() / np.sqrt(np.float32(len(features))))
+        return float(self.shares(features).sum())
 
-    def sums(self, flat: Ids, starts: NDArray[np.int64], lengths: NDArray[np.int32]) -> Floats:
+    def shares(self, features: Hashes) -> Floats:
+        """What each feature of an example adds to that."""
+        shares: Floats = self.weights[features >> _SHIFT] / np.sqrt(np.float32(len(features)))
+        return shares
+
+    def sums(self, flat: Hashes, starts: NDArray[np.int64], lengths: NDArray[np.int32]) -> Floats:
         """The same for many examples whose features lie one behind the other; none may be without."""
         if not len(starts):
             return np.zeros(0, np.float32)
-        sums = np.add.reduceat(self.weights[flat], starts) / np.sqrt(lengths.astype(np.float32))
+        sums = np.add.reduceat(self.weights[flat >> _SHIFT], starts) / np.sqrt(lengths.astype(np.float32))
         return sums.astype(np.float32)
 
-    def learn(self, features: Ids, before: float, seen: float) -> None:
+    def learn(self, features: Hashes, before: float, seen: float) -> None:
         """Move the weights of an example's features; `before` is what was known without them."""
         slope = np.float32((logistic(before + self.sum(features)) - seen) / np.sqrt(len(features)))
+        slots = features >> _SHIFT
         # A feature that occurs twice is moved once: assignment takes the last.
-        self.squares[features] += slope * slope
-        self.weights[features] -= np.float32(self.rate) * slope / np.sqrt(self.squares[features])
+        self.squares[slots] += slope * slope
+        self.weights[slots] -= np.float32(self.rate) * slope / np.sqrt(self.squares[slots])
 
     def learned(self) -> tuple[Ids, Floats, Floats]:
         """Slots that were ever moved, with their weights and squares."""

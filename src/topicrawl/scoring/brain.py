@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from math import log1p
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topicrawl.learn.online import Floats, Online, logistic
+from topicrawl.learn.online import Floats, Hashes, Ids, Online, logistic
 from topicrawl.packing import array_of, packed_array
-from topicrawl.records import Carry, Link, Place, Visit
+from topicrawl.records import Carry, Link, Page, Place, Visit
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.scoring.judge import Judge
+from topicrawl.scoring.names import named
 from topicrawl.scoring.pool import Pool, Rows
 from topicrawl.scoring.rates import Rates
 from topicrawl.scoring.reward import Reward
@@ -20,15 +23,27 @@ from topicrawl.scoring.traits import TEXTS, Observer, Traits
 
 #: What is known of a link without learning, and how much it counts.
 KNOWN = {"always": -2.5, "anchor": 2.5, "address": 2.0, "surroundings": 1.5, "heading": 1.0, "page": 1.5, "reward": 1.0,
-         "distance": -1.5}  # fmt: skip
+         "distance": -0.75, "depth": -2.0}  # fmt: skip
 #: Groups that a link belongs to, and how much their success counts.
 GROUPS = {"siblings": 1.0, "row": 1.0, "directory": 1.0, "host": 0.3}
 _CAUTION = 0.1
+_DEEP = 3.0  # twenty links from a seed count as one
 _FURTHEST = 5  # links from a relevant page; further away is all the same
 _IDLE_GROUPS = 20_000
 _LEAST_CHANGE = 1e-3
+_FRONT = 500  # waiting addresses whose scores are kept exact; those behind are told when they come near
+_REASONS = 6  # learned features that are named
 _PRIOR = np.array(list(KNOWN.values()), np.float32)
 _TRUST = np.array(list(GROUPS.values()), np.float32)
+
+
+class _Seen(NamedTuple):
+    """The links of a page with their scores and what these are made of."""
+
+    url: str
+    links: Sequence[Link]
+    scores: list[float]
+    parts: list[list[float]]
 
 
 class Brain:
@@ -42,9 +57,20 @@ class Brain:
         self._reward = Reward()
         self._pool = Pool(len(KNOWN), len(GROUPS))
         self._most = pool
-        self._told: dict[str, float] = {}  # the score that the frontier has of each address
-        self._last: tuple[str, Sequence[Link], Rows, Floats] | None = None  # the page that was learned from last
+        self._last: _Seen | None = None  # the page that was learned from last
         self._distance = 0
+
+    def teach(self, relevant: Sequence[Page], other: Sequence[Page], links: Iterable[tuple[Link, float]]) -> None:
+        """Learn from examples before the first page: what they say, and the links that lead to them."""
+        self._judge.widen(relevant, other)
+        for link, reward in links:
+            rows = self._rows(self._observer.traits([link], link.source, ""), 0.0, 0.0, link.depth)
+            self._led_to(rows.flat, rows.known[0], rows.groups[0], reward)
+
+    def _led_to(self, features: Hashes, known: Floats, groups: Ids, reward: float) -> None:
+        before = float(known @ _PRIOR + self._rates.of(groups) @ _TRUST)
+        self._model.learn(features, before, reward)
+        self._rates.learn(groups, reward)
 
     def learn(self, visit: Visit) -> None:
         """A page was fetched: learn from the links that led to it, and look at the links that stand on it."""
@@ -56,91 +82,106 @@ class Brain:
         reward = self._reward(similarity)
         self._rates.seen(reward)
         for url in dict.fromkeys((visit.link.url, visit.url)):
-            for number in self._pool.rows.get(url, ()):
-                features, known, groups = self._pool.row(number)
-                self._model.learn(features, float(known @ _PRIOR + self._rates.of(groups) @ _TRUST), reward)
-                self._rates.learn(groups, reward)
+            for features, known, groups in self._pool.rows(url):
+                self._led_to(features, known, groups, reward)
         self._forget(visit)
         carried = visit.place.carry
-        before = carried if isinstance(carried, int) else 0
-        self._distance = 0 if reward >= 0.5 else min(before + 1, _FURTHEST)
+        behind = carried if isinstance(carried, int) else 0
+        self._distance = 0 if reward >= 0.5 else min(behind + 1, _FURTHEST)
         links = visit.page.links
-        if not links:
-            return
-        traits = self._observer.traits(links, visit.url, visit.page.title)
-        rows = self._rows(traits, similarity, reward)
-        scores = self._scores(rows, rows.starts)
-        self._last = (visit.url, links, rows, scores)
-        urls = [link.url for link in links]
-        self._pool.add(urls, rows)
-        for url, score in zip(urls, scores.tolist(), strict=True):
-            if score > self._told.get(url, -1.0):
-                self._told[url] = score
+        if links:
+            rows = self._rows(
+                self._observer.traits(links, visit.url, visit.page.title), similarity, reward, links[0].depth
+            )
+            parts = self._parts(rows, rows.starts)
+            scores = _logistic(parts[0] + parts[1] + parts[2])
+            self._last = _Seen(visit.url, links, scores.tolist(), [part.tolist() for part in parts])
+            self._pool.add([link.url for link in links], rows, self._last.scores)
 
     def _forget(self, visit: Visit) -> None:
         for url in (visit.link.url, visit.url):
             self._pool.remove(url)
-            self._told.pop(url, None)
 
-    def _rows(self, traits: Traits, similarity: float, reward: float) -> Rows:
+    def _rows(self, traits: Traits, similarity: float, reward: float, depth: int) -> Rows:
         count = len(traits.lengths)
         known = np.empty((count, len(KNOWN)), np.float32)
         known[:, 0] = 1.0
         known[:, 1 : 1 + len(TEXTS)] = traits.alike
-        known[:, 1 + len(TEXTS) :] = (similarity, reward, self._distance / _FURTHEST)
+        known[:, 1 + len(TEXTS) :] = (similarity, reward, self._distance / _FURTHEST, log1p(depth) / _DEEP)
         groups = self._rates.numbers(chain.from_iterable(traits.groups)).reshape(count, len(GROUPS))
         return Rows(traits.flat, traits.lengths, known, groups)
 
-    def _scores(self, rows: Rows, starts: NDArray[np.int64]) -> Floats:
+    def _parts(self, rows: Rows, starts: NDArray[np.int64]) -> tuple[Floats, Floats, Floats]:
+        """What the scores are made of: what is known, what neighbours led to, what was learned."""
         learned = self._model.sums(rows.flat, starts, rows.lengths)
-        z = rows.known @ _PRIOR + self._rates.of(rows.groups) @ _TRUST + learned
-        return (1 / (1 + np.exp(-z))).astype(np.float32)
+        return rows.known @ _PRIOR, self._rates.of(rows.groups) @ _TRUST, learned
 
     def places(self, links: Sequence[Link], visit: Visit) -> list[Place]:
         """Places for links of the page that was learned from last."""
-        if self._last is None or self._last[0] != visit.url:
+        if self._last is None or self._last.url != visit.url:
             return [Place(logistic(float(_PRIOR[0])), self._distance) for _ in links]
-        _, known, rows, scores = self._last
-        numbers = {id(link): number for number, link in enumerate(known)}
-        chosen = [numbers[id(link)] for link in links]
-        values = scores.tolist()
-        parts = self._parts(rows)
-        return [Place(values[number], self._distance, parts[number]) for number in chosen]
+        last = self._last
+        numbers = {id(link): number for number, link in enumerate(last.links)}
+        known, neighbours, learned = last.parts
+        places = []
+        for number in [numbers[id(link)] for link in links]:
+            parts = (("known", known[number]), ("neighbours", neighbours[number]), ("learned", learned[number]))
+            places.append(Place(last.scores[number], self._distance, parts))
+        return places
 
-    def _parts(self, rows: Rows) -> list[tuple[tuple[str, float], ...]]:
-        """What the score of each link is made of: the parts of z, those that are not 0."""
-        learned = self._model.sums(rows.flat, rows.starts, rows.lengths)
-        columns = np.column_stack([rows.known * _PRIOR, self._rates.of(rows.groups) * _TRUST, learned])
-        names = (*KNOWN, *GROUPS, "learned")
-        return [
-            tuple((name, value) for name, value in zip(names, values, strict=True) if value)
-            for values in np.round(columns.astype(np.float64), 3).tolist()
+    def reasons(self, link: Link) -> tuple[tuple[str, float], ...]:
+        """What speaks for and against a link that is about to be learned from, the strongest learned words named."""
+        rows = self._pool.rows(link.url)
+        if not rows:
+            return ()
+        sums = [
+            float(known @ _PRIOR + self._rates.of(groups) @ _TRUST) + self._model.sum(flat)
+            for flat, known, groups in rows
         ]
+        features, known, groups = rows[int(np.argmax(sums))]
+        found = dict(zip(KNOWN, (known * _PRIOR).tolist(), strict=True))
+        found |= zip(GROUPS, (self._rates.of(groups) * _TRUST).tolist(), strict=True)
+        shares = self._model.shares(features)
+        strongest = np.argsort(-np.abs(shares), kind="stable")[:_REASONS]
+        names = named(features[strongest], self._observer.said(link))
+        for name, share in zip(names, shares[strongest].tolist(), strict=True):
+            if name:
+                found[name] = found.get(name, 0.0) + share
+        return tuple((name, round(value, 3)) for name, value in found.items() if abs(value) >= 0.0005)
 
     def revised(self) -> Mapping[str, float]:
-        """New scores of the links that wait, where they have changed."""
+        """New scores of the links that wait, where they have changed and may soon matter."""
         rows, starts = self._pool.all()
-        if not len(starts):
+        if not len(self._pool):
             return {}
-        best = self._pool.best(self._scores(rows, starts))
-        told = self._told
-        changed = {url: score for url, score in best.items() if abs(score - told.get(url, -1.0)) > _LEAST_CHANGE}
-        told.update(changed)
-        if len(self._pool.urls) > self._most:
-            worst = sorted(best, key=best.__getitem__)[: len(best) // 5]
-            for url in worst:
-                self._pool.remove(url)
-                told.pop(url, None)
+        known, neighbours, learned = self._parts(rows, starts)
+        best = self._pool.best(_logistic(known + neighbours + learned))
+        told = np.array(self._pool.told)
+        alive = best >= 0
+        front = np.partition(best, -_FRONT)[-_FRONT] if len(best) > _FRONT else -1.0
+        moved = alive & (np.abs(best - told) > _LEAST_CHANGE) & ((best >= front) | (told >= front))
+        changed = {}
+        for number in np.flatnonzero(moved).tolist():
+            changed[self._pool.urls[number]] = self._pool.told[number] = float(best[number])
+        self._bound(best)
+        return changed
+
+    def _bound(self, best: Floats) -> None:
+        """Keep the pool within its bound: the worst fifth goes, and groups that nobody uses any more."""
+        if len(self._pool) > self._most:
+            order = np.argsort(best, kind="stable")
+            worst = order[best[order] >= 0][: len(self._pool) // 5]
+            for number in worst.tolist():
+                self._pool.remove(self._pool.urls[number])
         if self._pool.sweep() and len(self._rates) > _IDLE_GROUPS + self._pool.all()[0].groups.size:
             self._pool.renumber(self._rates.keep(self._pool.all()[0].groups.ravel(), _IDLE_GROUPS))
-        return changed
 
     def state(self) -> dict[str, Carry]:
         slots, weights, squares = self._model.learned()
         return {
             "slots": packed_array(slots), "weights": packed_array(weights), "squares": packed_array(squares),
             "rates": self._rates.state(), "reward": self._reward.state(), "pool": self._pool.state(),
-            "told": dict(self._told),
+            "query": dict(self._judge.state()),
         }  # fmt: skip
 
     def restore(self, state: Mapping[str, Carry]) -> None:
@@ -148,11 +189,15 @@ class Brain:
             array_of(state["slots"], np.int32), array_of(state["weights"], np.float32),
             array_of(state["squares"], np.float32),
         )  # fmt: skip
-        rates, pool, told = state["rates"], state["pool"], state["told"]
+        rates, pool, query = state["rates"], state["pool"], state["query"]
+        assert isinstance(query, dict)
+        self._judge.restore({term: float(str(weight)) for term, weight in query.items()})
         assert isinstance(rates, dict)
         assert isinstance(pool, dict)
-        assert isinstance(told, dict)
         self._rates.restore(rates)
         self._reward.restore(state["reward"])
         self._pool.restore(pool)
-        self._told = {url: float(str(score)) for url, score in told.items()}
+
+
+def _logistic(z: Floats) -> Floats:
+    return (1 / (1 + np.exp(-z))).astype(np.float32)

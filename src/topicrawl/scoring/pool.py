@@ -21,11 +21,13 @@ from topicrawl.records import Carry
 PARENTS = 3
 _SWEEP = 0.3  # share of dead rows at which the arrays are swept
 
+Hashes = NDArray[np.uint32]
+
 
 class Rows(NamedTuple):
     """Links with their features, one behind the other, what is known of each, and the groups it belongs to."""
 
-    flat: Ids
+    flat: Hashes
     lengths: NDArray[np.int32]
     known: Floats
     groups: Ids
@@ -36,6 +38,8 @@ class Rows(NamedTuple):
         return starts
 
     def chosen(self, wanted: NDArray[np.bool_]) -> Rows:
+        if wanted.all():
+            return self
         return Rows(
             self.flat[np.repeat(wanted, self.lengths)], self.lengths[wanted], self.known[wanted], self.groups[wanted]
         )
@@ -46,32 +50,49 @@ class Pool:
 
     def __init__(self, columns: int, kinds: int) -> None:
         none = np.zeros(0, np.int32)
-        self._settled = Rows(none, none, np.zeros((0, columns), np.float32), np.zeros((0, kinds), np.int32))
+        empty = np.zeros(0, np.uint32)
+        self._settled = Rows(empty, none, np.zeros((0, columns), np.float32), np.zeros((0, kinds), np.int32))
         self._starts = self._settled.starts
         self._fresh: list[Rows] = []  # of the pages since the last look at all; joining arrays copies them
         self._first: list[int] = []  # the first row of each of them
-        self.urls: list[str] = []  # one for each row; "" when it is dead
-        self.rows: dict[str, list[int]] = {}  # address → its rows
-        self._dead = 0
+        self.numbers: dict[str, int] = {}  # address → its number
+        self.urls: list[str] = []  # by number; "" when it is dead
+        self.told: list[float] = []  # by number: the score that the frontier has
+        self._rows: list[list[int]] = []  # by number
+        self._owners: list[int] = []  # by row: the number of its address
+        self._dead = 0  # rows
 
-    def add(self, urls: Sequence[str], rows: Rows) -> None:
-        """Take in links whose address has room for another row; "" stands for one that is not wanted."""
-        wanted = np.zeros(len(urls), np.bool_)
-        first = len(self.urls)
-        for number, url in enumerate(urls):
-            if not url:
-                continue
-            known = self.rows.setdefault(url, [])
-            if len(known) < PARENTS:
-                known.append(len(self.urls))
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def add(self, urls: Sequence[str], rows: Rows, scores: Sequence[float]) -> None:
+        """Take in links whose address has room for another row."""
+        wanted = []
+        first = len(self._owners)
+        for url, score in zip(urls, scores, strict=True):
+            number = self.numbers.get(url)
+            if number is None:
+                number = self.numbers[url] = len(self.urls)
                 self.urls.append(url)
-                wanted[number] = True
-        if len(self.urls) > first:
-            self._fresh.append(rows.chosen(wanted))
+                self.told.append(score)
+                self._rows.append([])
+            elif score > self.told[number]:
+                self.told[number] = score
+            known = self._rows[number]
+            wanted.append(len(known) < PARENTS)
+            if wanted[-1]:
+                known.append(len(self._owners))
+                self._owners.append(number)
+        if len(self._owners) > first:
+            self._fresh.append(rows.chosen(np.array(wanted, np.bool_)))
             self._first.append(first)
 
-    def row(self, number: int) -> tuple[Ids, Floats, Ids]:
-        """Features, known values and groups of one row."""
+    def rows(self, url: str) -> list[tuple[Hashes, Floats, Ids]]:
+        """Features, known values and groups of the rows of an address."""
+        number = self.numbers.get(url)
+        return [self._row(row) for row in self._rows[number]] if number is not None else []
+
+    def _row(self, number: int) -> tuple[Hashes, Floats, Ids]:
         place = bisect_right(self._first, number) - 1
         if place < 0:
             rows, starts = self._settled, self._starts
@@ -90,18 +111,35 @@ class Pool:
             self._fresh, self._first = [], []
         return self._settled, self._starts
 
+    def best(self, scores: Floats) -> Floats:
+        """The score of each address by its number: that of its best row; below 0 for a dead one."""
+        best = np.full(len(self.urls), -1.0, np.float32)
+        np.maximum.at(best, np.array(self._owners, np.int64), scores)
+        best[~self._alive()] = -1.0
+        return best
+
+    def _alive(self) -> NDArray[np.bool_]:
+        return np.fromiter(map(bool, self.urls), np.bool_, len(self.urls))
+
     def remove(self, url: str) -> None:
         """Forget an address."""
-        for row in self.rows.pop(url, ()):
-            self.urls[row] = ""
-            self._dead += 1
+        number = self.numbers.pop(url, None)
+        if number is not None:
+            self._dead += len(self._rows[number])
+            self.urls[number] = ""
+            self._rows[number] = []
 
     def sweep(self) -> bool:
         """Drop dead rows when there are many of them."""
-        if self._dead <= _SWEEP * len(self.urls):
+        if self._dead <= _SWEEP * len(self._owners):
             return False
-        alive = np.fromiter(map(bool, self.urls), np.bool_, len(self.urls))
-        self._settle(self.all()[0].chosen(alive), [url for url in self.urls if url])
+        rows, _ = self.all()
+        alive = self._alive()
+        owners = np.array(self._owners, np.int64)
+        renumbered = np.cumsum(alive) - 1
+        kept = alive[owners]
+        told = [score for score, url in zip(self.told, self.urls, strict=True) if url]
+        self._settle(rows.chosen(kept), renumbered[owners[kept]].tolist(), [url for url in self.urls if url], told)
         return True
 
     def renumber(self, groups: Ids) -> None:
@@ -109,30 +147,36 @@ class Pool:
         rows, _ = self.all()
         self._settled = rows._replace(groups=groups[rows.groups])
 
-    def _settle(self, rows: Rows, urls: list[str]) -> None:
-        self._settled, self._starts, self.urls = rows, rows.starts, urls
+    def _settle(self, rows: Rows, owners: list[int], urls: list[str], told: list[float]) -> None:
+        self._settled, self._starts = rows, rows.starts
+        self._owners, self.urls, self.told = owners, urls, told
         self._fresh, self._first = [], []
-        self._dead = urls.count("")
-        self.rows = {}
-        for row, url in enumerate(urls):
-            if url:
-                self.rows.setdefault(url, []).append(row)
-
-    def best(self, scores: Floats) -> dict[str, float]:
-        """The score of each address: that of its best row."""
-        values = scores.tolist()
-        return {url: max([values[row] for row in rows]) for url, rows in self.rows.items()}
+        self._dead = 0
+        self.numbers = {url: number for number, url in enumerate(urls)}
+        self._rows = [[] for _ in urls]
+        for row, number in enumerate(owners):
+            self._rows[number].append(row)
 
     def state(self) -> dict[str, Carry]:
-        """Everything as plain values."""
+        """Everything as plain values, without what is dead."""
         rows, _ = self.all()
+        alive = self._alive()
+        owners = np.array(self._owners, np.int64)
+        kept = alive[owners]
+        rows = rows.chosen(kept)
         return {
             "flat": packed_array(rows.flat), "lengths": packed_array(rows.lengths),
-            "known": packed_array(rows.known), "groups": packed_array(rows.groups), "urls": packed_texts(self.urls),
+            "known": packed_array(rows.known), "groups": packed_array(rows.groups),
+            "owners": packed_array((np.cumsum(alive) - 1)[owners[kept]].astype(np.int32)),
+            "urls": packed_texts([url for url in self.urls if url]),
+            "told": packed_array(np.array(self.told, np.float64)[alive]),
         }  # fmt: skip
 
     def restore(self, state: Mapping[str, Carry]) -> None:
         known = array_of(state["known"], np.float32).reshape(-1, self._settled.known.shape[1])
         groups = array_of(state["groups"], np.int32).reshape(-1, self._settled.groups.shape[1])
-        flat, lengths = array_of(state["flat"], np.int32), array_of(state["lengths"], np.int32)
-        self._settle(Rows(flat, lengths, known, groups), texts_of(state["urls"]))
+        flat, lengths = array_of(state["flat"], np.uint32), array_of(state["lengths"], np.int32)
+        self._settle(
+            Rows(flat, lengths, known, groups), array_of(state["owners"], np.int32).tolist(),
+            texts_of(state["urls"]), array_of(state["told"], np.float64).tolist(),
+        )  # fmt: skip

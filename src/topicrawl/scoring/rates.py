@@ -10,13 +10,13 @@ from topicrawl.learn.online import Floats, Ids
 from topicrawl.packing import array_of, packed_array, packed_texts, texts_of
 from topicrawl.records import Carry
 
-_DOUBT = 2.0  # visits' worth of belief that a group is like all others
+_DOUBT = 4.0  # visits' worth of belief that a group is like all others
 
 
 class Rates:
     """Sums over the visits that each group has led to.
 
-        rate(g) = (Σ rewards of g + 2·base) / (visits of g + 2) − base
+        rate(g) = (Σ rewards of g + 4·base) / (visits of g + 4) − base
 
     base: the mean reward of all visits. A group that nothing is known of has the rate 0.
 
@@ -26,7 +26,7 @@ class Rates:
     ...     rates.seen(reward)
     ...     rates.learn(group, reward)
     >>> round(rates.base, 4), [round(float(rate), 4) for rate in rates.of(rates.numbers(["http://a/", "http://b/"]))]
-    (0.6833, [0.1583, 0.0])
+    (0.6833, [0.1056, 0.0])
     """
 
     def __init__(self) -> None:

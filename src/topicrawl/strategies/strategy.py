@@ -61,6 +61,13 @@ class Strategy(ABC):
         """The place of a waiting link when a second page links to it; by default the better one."""
         return new if new.score > old.score else old
 
+    def reasons(self, link: Link) -> tuple[tuple[str, float], ...]:
+        """What speaks for a link whose page has arrived, asked before `learn`; none: the parts of its place say it all.
+
+        For strategies whose parts are too costly to name for every link that is offered.
+        """
+        return ()
+
     def learn(self, visit: Visit) -> None:  # noqa: B027 - most strategies have nothing to learn
         """Every visit passes here before its links are placed; with `revise`, the only place where the state changes.
 

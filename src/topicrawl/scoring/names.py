@@ -1,0 +1,34 @@
+"""From the hashed features of a link back to words, for people who ask why it was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from topicrawl.scoring.traits import MIXED, SALTS, Hashes
+
+_BACK = np.uint32(pow(int(MIXED), -1, 1 << 32))
+#: How features are called in an explanation; those that are not here mean nothing to people.
+_SAID = {
+    "anchor": "link text “{}”", "address": "address “{}”", "last": "address ends in “{}”", "near": "beside “{}”",
+    "heading": "under “{}”", "title": "on a page titled “{}”", "directory": "directory {}", "host": "host {}",
+    "path": "in {}", "parent": "links of {}",
+}  # fmt: skip
+
+
+def named(features: Hashes, texts: Mapping[int, str]) -> list[str]:
+    """What each feature says, "" where that is not known. `texts` has the words and names by their hashes.
+
+    >>> from topicrawl.scoring.traits import hashed
+    >>> owl = np.array([hashed("owl")], np.uint32)
+    >>> named((owl ^ SALTS["near"]) * MIXED, {hashed("owl"): "owl"}), named(owl, {})
+    (['beside “owl”'], [''])
+    """
+    plain = features * _BACK
+    found = [""] * len(features)
+    for field, phrase in _SAID.items():
+        for number, value in enumerate((plain ^ SALTS[field]).tolist()):
+            if value in texts and not found[number]:
+                found[number] = phrase.format(texts[value])
+    return found
