@@ -53,7 +53,7 @@ def test_what_to_install_is_said_when_a_reader_is_missing(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "pypdfium2", None)
     monkeypatch.setattr(shutil, "which", lambda name: None)
     for body, hint in (
-        (made.pdf([["x"]]), "topicrawl[documents]"),
+        (made.pdf([["x"]]), "pip install pypdfium2"),
         (made.postscript(["x"]), "apt install ghostscript"),
     ):
         error = failure_of(body)

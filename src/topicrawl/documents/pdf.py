@@ -25,7 +25,7 @@ def read_pdf(body: bytes) -> bytes:
     try:
         import pypdfium2
     except ImportError as error:
-        raise Unreadable(Failure.NO_READER, "PDF needs a library: pip install 'topicrawl[documents]'") from error
+        raise Unreadable(Failure.NO_READER, "PDF needs a library: pip install pypdfium2") from error
     try:
         document = pypdfium2.PdfDocument(body)
     except pypdfium2.PdfiumError as error:
