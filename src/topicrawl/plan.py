@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -139,10 +139,13 @@ async def open_crawl(
     strategy = strategies.make(settings.strategy)
     told, engines = Told(directory, found), _engines(settings, strategy)
     strategy.begin(Setting(topic, Tongues(topic), Random(0), told.description))
-    is_trained = not occupied(directory)
-    if is_trained:
-        # Before anything is made: a strategy that lacks its input leaves no directory behind.
+
+    async def train() -> None:
         strategy.prepare(await _material(topic, settings, told, engines, styles=strategy.styles))
+
+    if is_new := not occupied(directory):
+        # Before anything is made: a strategy that lacks its input leaves no directory behind.
+        await train()
     facts: dict[str, Carry] = {"identity": identity(topic, settings), "seeds": list(urls)}
     with Collection(directory, topic, facts, min_free=settings.min_free << 20, about=_about(settings)) as collection:
         same(directory, collection.store.fact("identity"), facts["identity"])
@@ -160,11 +163,7 @@ async def open_crawl(
             if keeping.inquiries is not None:
                 await stack.enter_async_context(keeping.inquiries.about(crawl))
             keeping.checkpoint = Checkpoint(collection, crawl)
-            if not await keeping.checkpoint.restore():
-                if not is_trained:
-                    strategy.prepare(await _material(topic, settings, told, engines, styles=strategy.styles))
-                # The next run has this instead of the material.
-                keeping.checkpoint.save()
+            await _taken_up(keeping.checkpoint, None if is_new else train)
             collection.store.set_facts({"settings": _plain(settings), "stopped": None})
             await _retried(crawl, collection.store, urls)
             await crawl.seed(seed_links(urls))
@@ -175,6 +174,15 @@ async def open_crawl(
                 await crawl.close()
                 # What was learned is worth keeping also when the crawl ended in an error.
                 keeping.checkpoint.save()
+
+
+async def _taken_up(checkpoint: Checkpoint, train: Callable[[], Awaitable[None]] | None) -> None:
+    """Go on from what an earlier run has learned, or begin; `train` is None when that was done already."""
+    if not await checkpoint.restore():
+        if train is not None:
+            await train()
+        # The next run has this instead of the material.
+        checkpoint.save()
 
 
 def _within(seeds: Sequence[str], settings: Settings) -> list[str]:
