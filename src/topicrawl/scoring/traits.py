@@ -68,7 +68,7 @@ class Vocabulary(dict[str, int]):
         self.wanted = np.zeros(1024, np.float32)  # the topic's weight times idf
 
     def __missing__(self, word: str) -> int:
-        (term,) = self._vsm.lexicon.aligned((word,))
+        term = self._vsm.lexicon.term(word)
         number = self.terms.get(term)
         if number is None:
             number = self._add(term)

@@ -66,8 +66,9 @@ class _Weighted(dict[str, tuple[str, float]]):
     def __missing__(self, word: str) -> tuple[str, float]:
         if len(self) >= _CACHED:
             self.clear()
-        (term,) = self._lexicon.aligned((word,))
-        entry = self[word] = (term, self._lexicon.idf(term) if term else 0.0)
+        term = self._lexicon.term(word)
+        known, rarest = self._lexicon.rarity
+        entry = self[word] = (term, known.get(term, rarest) if term else 0.0)
         return entry
 
 
@@ -129,6 +130,15 @@ class Lexicon:
             at = found.index(None, at + 1)
             found[at] = self._learned(words[at])
         return found  # type: ignore[return-value]  # every word is known by now
+
+    def term(self, word: str) -> str:
+        """The term of one word, "" for a stop word or a single letter.
+
+        >>> lexicon("en").term("owls"), lexicon("en").term("the")
+        ('owl', '')
+        """
+        term = self._terms.get(word)
+        return self._learned(word) if term is None else term
 
     def _learned(self, word: str) -> str:
         if len(self._terms) >= _CACHED:
