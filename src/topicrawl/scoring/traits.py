@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 import xxhash
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from topicrawl.learn.online import Floats
 from topicrawl.records import Link
 from topicrawl.relevance.vsm import Vsm
+from topicrawl.text.tokens import FENCE, fenced
 from topicrawl.text.tokens import words as tokenise
 from topicrawl.urls import directory, host
 
@@ -34,6 +35,7 @@ SALTS = {name: np.uint32(xxhash.xxh32_intdigest(name.encode())) for name in FIEL
 MIXED = np.uint32(0x9E3779B1)
 _MOST_WORDS = 200_000
 _MOST_TEXTS = 50_000
+_BETWEEN = -1  # the number of what stands between two texts
 _TITLE = 12  # words of a page's title that count
 # They stand in addresses and say nothing.
 _QUIET = frozenset({"html", "htm", "php", "asp", "aspx", "jsp", "cgi", "index", "www", "http", "https"})
@@ -57,7 +59,7 @@ class Vocabulary(dict[str, int]):
     """Word → the number of its term; what is known of a term stands in arrays under that number. 0 is no term."""
 
     def __init__(self, vsm: Vsm) -> None:
-        super().__init__({"": 0})
+        super().__init__({"": 0, FENCE: _BETWEEN})
         self._vsm = vsm
         self.terms: dict[str, int] = {"": 0}
         self.said: dict[int, str] = {}  # hash → term
@@ -93,16 +95,13 @@ class Vocabulary(dict[str, int]):
         found = np.fromiter(map(self.__getitem__, words), np.int64, len(words))
         return found[found > 0]
 
-
-class _Texts(dict[str, Numbers]):
-    """Text → its terms. Addresses and the texts of links come again and again."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
-
-    def __missing__(self, text: str) -> Numbers:
-        numbers = self[text] = self._vocabulary.numbers(tokenise(text))
-        return numbers
+    def parted(self, texts: Sequence[str]) -> list[Numbers]:
+        """The terms of each text."""
+        words = fenced(texts)
+        found = np.fromiter(map(self.__getitem__, words), np.int64, len(words))
+        found = found[found != 0]
+        ends = [-1, *np.flatnonzero(found == _BETWEEN).tolist(), len(found)]
+        return [found[start + 1 : end] for start, end in pairwise(ends)]
 
 
 class _Hashes(dict[str, int]):
@@ -129,7 +128,8 @@ class Observer:
 
     def _begin(self) -> None:
         self.words = Vocabulary(self._vsm)
-        self._texts = _Texts(self.words)
+        # Addresses and the texts of links come again and again.
+        self._texts: dict[str, Numbers] = {}
         self._hashes = _Hashes(self.words.said)
 
     def traits(self, links: Sequence[Link], page: str, title: str) -> Traits:
@@ -158,7 +158,10 @@ class Observer:
 
     def _of_texts(self, texts: Sequence[str]) -> tuple[Numbers, Numbers]:
         """The terms of texts, and to which text each belongs."""
-        found = list(map(self._texts.__getitem__, texts))
+        known = self._texts
+        if new := [text for text in dict.fromkeys(texts) if text not in known]:
+            known.update(zip(new, self.words.parted(new), strict=True))
+        found = [known[text] for text in texts]
         return np.concatenate(found), np.repeat(np.arange(len(found)), list(map(len, found)))
 
     def _near(self, links: Sequence[Link]) -> tuple[Numbers, Numbers]:
