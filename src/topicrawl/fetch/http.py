@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -97,8 +98,14 @@ class Http:
         `limit` replaces the largest body, `any_type` reads whatever the media type is, `cut` keeps the
         beginning of a body that is too large, `sent` is called at the moment the request goes out.
         """
-        trip = _Trip(self.clock, sent)
         plan = _Reading(self.settings.max_bytes if limit is None else limit, any_type, cut)
+        return await self._exchange(url, _Trip(self.clock, sent), plan)
+
+    async def post(self, url: str, body: bytes, *, limit: int) -> Response:
+        """Hand something in at a canonical URL, and read whatever comes back."""
+        return await self._exchange(url, _Trip(self.clock, None), _Reading(limit, True, False), body)
+
+    async def _exchange(self, url: str, trip: _Trip, plan: _Reading, given: bytes | None = None) -> Response:
         begun = time.perf_counter()
         status, headers, body, request = 0, {}, b"", self._headers
         failure: Failure | None
@@ -107,7 +114,8 @@ class Http:
                 raise _Refused(url)
             target = URL(url, encoded=True)  # as it is: the client would respell it
             known = self.validators(url) if self.validators is not None else None
-            async with self._session.get(target, headers=known, allow_redirects=False, middlewares=(trip,)) as answer:
+            ask = self._session.get if given is None else partial(self._session.post, data=given)
+            async with ask(target, headers=known, allow_redirects=False, middlewares=(trip,)) as answer:
                 status, headers = answer.status, lowered(answer.headers.items())
                 request = dict(answer.request_info.headers)
                 failure, detail, body = await self._read(answer, headers, plan)

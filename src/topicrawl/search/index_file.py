@@ -1,0 +1,153 @@
+"""The file of an index, and how a page becomes rows of it.
+
+DIR/search.sqlite    made from the collection, so it may be removed at any time: it is made again
+DIR/search.lock      held by the process that brings it up to date
+
+Pages have numbers from 1 on without gaps, and what was once written about a number stays: a page that has changed gets
+a new one. So whoever has read the words of the first thousand pages never has to read them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import zstandard
+
+from topicrawl.collection.store import writable
+from topicrawl.database import Database, Shape
+from topicrawl.errors import CollectionError, DamagedError
+from topicrawl.text.lexicon import ALGORITHMS, Lexicon, lexicon
+from topicrawl.text.tokens import words
+
+FILE = "search.sqlite"
+#: State of a page: its words can be found; it was replaced; its record in the archive is lost.
+LIVE, REPLACED, LOST = 1, 0, -1
+LONGEST_TEXT = 500_000  # characters of a page that are indexed
+_KNOWN = 300_000  # words whose stems are remembered, about 40 MB
+
+SHAPE = Shape(
+    name="an index",
+    application=0x70C5,
+    schema=(
+        "CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
+        "CREATE TABLE pages (number INTEGER PRIMARY KEY, state INTEGER NOT NULL, step INTEGER NOT NULL,"
+        " id INTEGER NOT NULL, at REAL NOT NULL, segment INTEGER NOT NULL, start INTEGER NOT NULL,"
+        " relevance REAL NOT NULL, words INTEGER NOT NULL, language TEXT NOT NULL, host TEXT NOT NULL,"
+        " verdict TEXT NOT NULL, digest TEXT NOT NULL, url TEXT NOT NULL, title TEXT NOT NULL)",
+        "CREATE INDEX pages_by_id ON pages (id)",
+        "CREATE TABLE texts (number INTEGER PRIMARY KEY, text BLOB NOT NULL)",
+        # The text is stored once, packed, beside it; stems take the place of words before they come here.
+        "CREATE VIRTUAL TABLE words USING fts5(title, text, url, content='', tokenize='ascii')",
+        "CREATE VIRTUAL TABLE known USING fts5vocab(words, row)",
+    ),
+)
+ADD = f"INSERT INTO pages VALUES ({','.join('?' * 15)})"
+
+
+#: Title, text and address of a page in stems.
+Lines: TypeAlias = tuple[str, str, str]
+
+
+class Row(NamedTuple):
+    """A page of the collection, as the index knows it."""
+
+    number: int
+    state: int
+    step: int
+    id: int
+    at: float
+    segment: int
+    start: int
+    relevance: float
+    words: int  # of title, text and address together
+    language: str
+    host: str
+    verdict: str
+    digest: str
+    url: str
+    title: str
+
+
+def opened(directory: Path, *, readonly: bool) -> Database:
+    """The file of a collection's index. A damaged one is made anew by whoever may write."""
+    path = directory / FILE
+    if readonly:
+        return Database(path, SHAPE, readonly=True)
+    try:
+        return _whole(path)
+    except DamagedError:
+        pass
+    except CollectionError as error:
+        # A kill in the first moment, or the file of an index as a newer version makes it: ours to replace.
+        if "belongs to another program" not in str(error):
+            raise
+    for name in (FILE, f"{FILE}-wal", f"{FILE}-shm"):
+        (directory / name).unlink(missing_ok=True)
+    return Database(path, SHAPE)
+
+
+def _whole(path: Path) -> Database:
+    """The database, after a look at its ends: what is cut off or overwritten shows there."""
+    database = Database(path, SHAPE)
+    try:
+        with database.transaction():
+            database.execute("SELECT * FROM pages ORDER BY number DESC LIMIT 1").fetchone()
+            database.execute("SELECT * FROM known LIMIT 1").fetchone()
+            ((numbers,),) = database.execute("SELECT count(*) FROM pages")
+            ((last,),) = database.execute("SELECT coalesce(max(id), 0) FROM words_docsize")
+        if numbers != last:
+            raise DamagedError(f"{path} is damaged: {numbers} pages, but words of {last}")
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+class _Known(dict[str, str]):
+    """Word → stem in one language; a word that is not known yet is looked up."""
+
+    def __init__(self, language: str) -> None:
+        self._stem = tongue(language).stem
+
+    def __missing__(self, word: str) -> str:
+        stem = self[word] = self._stem(word)
+        return stem
+
+
+class Stems:
+    """Words → stems, the same for pages and for queries."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Known] = {}
+
+    def line(self, language: str, found: Sequence[str]) -> str:
+        """The stems of words in their order, as the index stores them.
+
+        >>> Stems().line("en", ["the", "hunting", "owls"])
+        'the hunt owl'
+        """
+        known = self._known.get(language)
+        if known is None or len(known) > _KNOWN:
+            known = self._known[language] = _Known(language)
+        return " ".join(map(known.__getitem__, found))
+
+
+def tongue(language: str) -> Lexicon:
+    return lexicon(language if language in ALGORITHMS else "")
+
+
+def lines(stems: Stems, row: Row, text: str) -> tuple[Lines, int]:
+    """A page in stems, and how many there are."""
+    parts = [words(part) for part in (row.title, text, row.url)]
+    said = [stems.line(row.language, part) for part in parts]
+    return (said[0], said[1], said[2]), sum(map(len, parts))
+
+
+def packed(text: str) -> bytes:
+    return zstandard.ZstdCompressor(level=1).compress(writable(text).encode())
+
+
+def unpacked(blob: bytes) -> str:
+    return zstandard.ZstdDecompressor().decompress(blob, max_output_size=4 * LONGEST_TEXT).decode()

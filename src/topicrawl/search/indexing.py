@@ -1,0 +1,198 @@
+"""Brings an index up to date from its collection, in small steps, while the crawl may go on.
+
+What the collection has and the index has not is added; what it no longer has is marked. There is no other state, so
+after a kill at any instant the next run goes on, and a file that is lost or damaged is simply made again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import zip_longest
+from pathlib import Path
+
+from topicrawl.collection import verdicts
+from topicrawl.collection.archive import Archive, Spot
+from topicrawl.collection.store import Store
+from topicrawl.database import Lock
+from topicrawl.errors import CollectionError, DamagedError
+from topicrawl.parse.text_only import text_only
+from topicrawl.records import Failure
+from topicrawl.search.index_file import (
+    ADD,
+    LIVE,
+    LONGEST_TEXT,
+    LOST,
+    REPLACED,
+    Lines,
+    Row,
+    Stems,
+    lines,
+    opened,
+    packed,
+)
+from topicrawl.urls import host
+
+log = logging.getLogger("topicrawl")
+
+BATCH = 100  # pages of a transaction
+_COMPARED = 60.0  # seconds between two comparisons of everything, while something changes
+_HERE = (
+    "SELECT pages.step, pages.id, at, segment, start, length, relevance, language, digest, pages.url, title"
+    " FROM pages JOIN visits ON visits.step = pages.step WHERE failure IS NULL AND segment IS NOT NULL"
+)
+
+
+class Indexing:
+    """The one that writes an index. CollectionError: another process does it already."""
+
+    def __init__(self, directory: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self.directory = directory
+        self._clock = clock
+        self._store = Store(directory / "topicrawl.sqlite", readonly=True)
+        try:
+            self._lock = Lock(directory / "search.lock", directory / "search.sqlite")
+        except CollectionError:
+            self._store.close()
+            raise
+        try:
+            self._database = opened(directory, readonly=False)
+        except BaseException:
+            self._lock.release()
+            self._store.close()
+            raise
+        self._archive = Archive(directory)
+        self._stems = Stems()
+        self._seen = -1  # the store's version when it was last looked at
+        self._compared = float("-inf")
+        self._looks = -1  # revisits at the last comparison
+
+    def run(self, *, most: int | None = None, tick: Callable[[int], None] | None = None) -> int:
+        """Add what is missing, `most` pages at the most; returns how many were added. `tick` hears of each batch."""
+        ((version,),) = self._store.rows("PRAGMA data_version")
+        if version == self._seen:
+            return 0
+        missing = self._missing()
+        wanted = missing[:most]
+        added = 0
+        batches = [wanted[at : at + BATCH] for at in range(0, len(wanted), BATCH)]
+        # While one batch is being written, which leaves Python free, the next is read.
+        with ThreadPoolExecutor(1, "reading") as reading:
+            ahead = reading.submit(self._read, self._rows(batches[0])) if batches else None
+            for batch, following in zip_longest(batches, batches[1:], fillvalue=()):
+                pages = ahead.result() if ahead is not None else []
+                ahead = reading.submit(self._read, self._rows(following)) if following else None
+                self._write(pages)
+                added += len(batch)
+                if tick is not None:
+                    tick(added)
+        self._rule()
+        if added == len(missing):
+            self._seen = int(str(version))
+        return added
+
+    def missing(self) -> int:
+        """How many pages are to be added."""
+        return len(self._missing())
+
+    def close(self) -> None:
+        self._database.close()
+        self._archive.close()
+        self._store.close()
+        self._lock.release()
+
+    def _missing(self) -> list[int]:
+        """The steps of the pages that are to be added."""
+        ((looks,),) = self._store.rows("SELECT count(*) FROM revisits")
+        now = self._clock()
+        if looks != self._looks or now - self._compared >= _COMPARED:
+            self._compared, self._looks = now, int(str(looks))
+            return self._difference()
+        ((last,),) = self._database.execute("SELECT coalesce(max(step), 0) FROM pages")
+        return [int(str(step)) for (step,) in self._store.rows(f"SELECT step FROM ({_HERE}) WHERE step > ?", (last,))]
+
+    def _difference(self) -> list[int]:
+        """Compare everything; what the collection no longer has is marked."""
+        sql = "SELECT step, id, at, segment, start, number, relevance FROM pages WHERE state <> ?"
+        known = {row[:5]: row[5:] for row in self._database.execute(sql, (REPLACED,))}
+        missing: list[int] = []
+        judged: list[tuple[object, int]] = []
+        for row in self._store.each(f"SELECT step, id, at, segment, start, relevance FROM ({_HERE}) ORDER BY step"):
+            found = known.pop(row[:5], None)
+            if found is None:
+                missing.append(int(str(row[0])))
+            elif found[1] != (row[5] or 0.0):
+                judged.append((row[5] or 0.0, found[0]))
+        if known or judged:
+            with self._database.transaction():
+                gone = [(number,) for number, _ in known.values()]
+                self._database.executemany(f"UPDATE pages SET state = {REPLACED} WHERE number = ?", gone)
+                self._database.executemany("DELETE FROM texts WHERE number = ?", gone)
+                self._database.executemany("UPDATE pages SET relevance = ? WHERE number = ?", judged)
+                self._changed()
+        return missing
+
+    def _rows(self, steps: Sequence[int]) -> list[tuple[Row, Spot]]:
+        """What the collection knows of pages, with where they stand in the archive."""
+        sql, wanted = f"SELECT * FROM ({_HERE}) WHERE step BETWEEN ? AND ? ORDER BY step", set(steps)
+        ruled = bool(self._store.rows("SELECT 1 FROM verdicts LIMIT 1"))
+        found = []
+        for row in self._store.rows(sql, (steps[0], steps[-1])):
+            if row[0] not in wanted:
+                continue
+            step, page, segment, start, length = (int(str(row[at])) for at in (0, 1, 3, 4, 5))
+            at, relevance = float(str(row[2])), float(str(row[6] or 0.0))
+            language, digest, url, title = map(str, row[7:])
+            verdict = self._verdict(page) if ruled else ""
+            said = (language, host(url), verdict, digest, url, title)
+            found.append(
+                (Row(0, LIVE, step, page, at, segment, start, relevance, 0, *said), Spot(segment, start, length))
+            )
+        return found
+
+    def _read(self, rows: Sequence[tuple[Row, Spot]]) -> list[tuple[Row, bytes, Lines]]:
+        """Pages out of the archive, in words; nothing else is touched, as this runs beside the writing."""
+        return [self._page(row, spot) for row, spot in rows]
+
+    def _page(self, row: Row, spot: Spot) -> tuple[Row, bytes, Lines]:
+        try:
+            text = text_only(self._archive.read(spot))
+        except DamagedError as error:
+            log.warning("cannot be searched: %s: %s", row.url, error)
+            text = Failure.BAD_RESPONSE
+        if isinstance(text, Failure):
+            return row._replace(state=LOST), packed(""), ("", "", "")
+        said, count = lines(self._stems, row, text[:LONGEST_TEXT])
+        return row._replace(words=count), packed(text[:LONGEST_TEXT]), said
+
+    def _write(self, pages: Sequence[tuple[Row, bytes, Lines]]) -> None:
+        """Add pages, all of them or none."""
+        with self._database.transaction():
+            ((last,),) = self._database.execute("SELECT coalesce(max(number), 0) FROM pages")
+            for number, (row, text, said) in enumerate(pages, int(last) + 1):
+                self._database.execute(ADD, row._replace(number=number))
+                self._database.execute("INSERT INTO words (rowid, title, text, url) VALUES (?,?,?,?)", (number, *said))
+                self._database.execute("INSERT INTO texts VALUES (?,?)", (number, text))
+
+    def _verdict(self, page: int) -> str:
+        sql = "SELECT verdict FROM verdicts WHERE page = ? ORDER BY number DESC LIMIT 1"
+        return "".join(str(verdict) for (verdict,) in self._store.rows(sql, (page,)))
+
+    def _rule(self) -> None:
+        """Take over what readers said since the last time."""
+        found = self._database.execute("SELECT value FROM facts WHERE name = 'verdict'").fetchone()
+        new = verdicts.since(self._store, found[0] if found else 0)
+        if not new:
+            return
+        with self._database.transaction():
+            rulings = [(row.verdict, row.page) for row in new]
+            self._database.executemany("UPDATE pages SET verdict = ? WHERE id = ?", rulings)
+            self._database.execute("INSERT OR REPLACE INTO facts VALUES ('verdict', ?)", (new[-1].number,))
+            self._changed()
+
+    def _changed(self) -> None:
+        """Let readers know that old rows are not what they were."""
+        self._database.execute("INSERT OR IGNORE INTO facts VALUES ('changes', 0)")
+        self._database.execute("UPDATE facts SET value = value + 1 WHERE name = 'changes'")

@@ -1,0 +1,179 @@
+"""Who answers: the collections on this machine, or another server's; one protocol for both.
+
+Each collection has a thread of its own, so that one that is slow holds up no other; indexing has one for all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from topicrawl.errors import CollectionError, TopicrawlError, UsageError
+from topicrawl.search.answers import Feedback, Query
+from topicrawl.search.feedback import Remembered
+from topicrawl.search.index import Found, Index
+from topicrawl.search.indexing import Indexing
+from topicrawl.search.overlap import SKETCH
+from topicrawl.search.query import parsed
+from topicrawl.search.scoring import World
+
+log = logging.getLogger("topicrawl")
+T = TypeVar("T")
+_SLICE = 200  # pages of one collection that are indexed before another has its turn
+_PAUSE = 1.0  # seconds between two looks for new pages
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a collection says before it is asked: how much it has of each part of a query."""
+
+    name: str
+    world: World
+    feedback: tuple[Feedback, ...] = ()  # on queries like this one
+
+
+class Server(Protocol):
+    """Somebody with collections, perhaps none. TopicrawlError: it does not answer."""
+
+    @property
+    def address(self) -> str:
+        """ "" is this machine."""
+
+    async def summaries(self, query: Query) -> Sequence[Summary]:
+        """What each collection has."""
+
+    async def search(self, query: Query, names: Sequence[str], world: World) -> dict[str, Found]:
+        """The best pages of each collection that is named."""
+
+    async def vector(self, url: str) -> dict[str, float]:
+        """The strongest words of a page; empty when it is not here."""
+
+    async def sketches(self) -> dict[str, tuple[int, Sequence[int]]]:
+        """How many pages each collection has, and its sketch (see `overlap.py`)."""
+
+    async def learn(self, feedback: Feedback) -> None:
+        """Remember what was right and what was wrong."""
+
+
+class Shelf:
+    """One collection with its thread."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        self.directory, self.name = directory, name
+        self.remembered = Remembered(directory)
+        self._thread = ThreadPoolExecutor(1, f"search {name}")
+        self._index: Index | None = None
+
+    async def ask(self, question: Callable[[Index], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, question)
+
+    def _answer(self, question: Callable[[Index], T]) -> T:
+        if self._index is None:
+            self._index = Index(self.directory)
+            self._index.name = self.name
+        return question(self._index)
+
+    def close(self) -> None:
+        if self._index is not None:
+            self._thread.submit(self._index.close).result()
+        self._thread.shutdown()
+
+
+class Here:
+    """The collections on this machine. `close` when done; `keep_up` is a task for a server that runs on."""
+
+    address = ""
+
+    def __init__(self, directories: Sequence[Path]) -> None:
+        self.shelves: dict[str, Shelf] = {}
+        for directory in directories:
+            if not (directory / "topicrawl.sqlite").exists():
+                raise CollectionError(f"{directory}: there is no crawl here")
+            name = stem = directory.resolve().name
+            number = 1
+            while name in self.shelves:
+                number += 1
+                name = f"{stem}-{number}"
+            self.shelves[name] = Shelf(directory, name)
+        self._indexing = ThreadPoolExecutor(1, "indexing")
+        self._writers: dict[str, Indexing] = {}
+        self._closed = False
+
+    async def summaries(self, query: Query) -> list[Summary]:
+        return await asyncio.gather(*(self._summary(shelf, query) for shelf in self.shelves.values()))
+
+    async def _summary(self, shelf: Shelf, query: Query) -> Summary:
+        feedback = tuple(shelf.remembered.like(query.text)) if query.learned else ()
+        parts = parsed(query)
+        return Summary(shelf.name, await shelf.ask(lambda index: index.statistics(parts)), feedback)
+
+    async def search(self, query: Query, names: Sequence[str], world: World) -> dict[str, Found]:
+        unknown = [name for name in names if name not in self.shelves]
+        if unknown:
+            raise UsageError(f"there is no collection {unknown[0]!r} here")
+        found = await asyncio.gather(*(self.shelves[it].ask(lambda index: index.search(query, world)) for it in names))
+        return dict(zip(names, found, strict=True))
+
+    async def vector(self, url: str) -> dict[str, float]:
+        for shelf in self.shelves.values():
+            if found := await shelf.ask(lambda index: index.vector(url)):
+                return found
+        return {}
+
+    async def sketches(self) -> dict[str, tuple[int, Sequence[int]]]:
+        asked = [shelf.ask(lambda index: (index.pages, index.ids(SKETCH))) for shelf in self.shelves.values()]
+        return dict(zip(self.shelves, await asyncio.gather(*asked), strict=True))
+
+    async def learn(self, feedback: Feedback) -> None:
+        for shelf in self.shelves.values():
+            await asyncio.to_thread(shelf.remembered.add, feedback)
+
+    async def catch_up(self, tick: Callable[[str, int], None] | None = None) -> int:
+        """Index what is missing everywhere; returns how many pages were added. What another process indexes is not."""
+        added = 0
+        while not self._closed:
+            new = 0
+            for name in self.shelves:
+                new += await asyncio.get_running_loop().run_in_executor(self._indexing, self._slice, name)
+                if tick is not None and new:
+                    tick(name, added + new)
+            added += new
+            if not new:
+                break
+        return added
+
+    async def keep_up(self, pause: float = _PAUSE) -> None:
+        """Index new pages as they come, until cancelled. A collection that fails is left alone and named in the log."""
+        while not self._closed:
+            try:
+                await self.catch_up()
+            except TopicrawlError as error:
+                log.warning("cannot be indexed now: %s", error)
+            await asyncio.sleep(pause)
+
+    def _slice(self, name: str) -> int:
+        if name not in self._writers:
+            try:
+                self._writers[name] = Indexing(self.shelves[name].directory)
+            except CollectionError as error:
+                if "is in use by process" not in str(error):
+                    raise
+                return 0
+        return self._writers[name].run(most=_SLICE)
+
+    async def close(self) -> None:
+        self._closed = True
+        await asyncio.get_running_loop().run_in_executor(self._indexing, self._close_writers)
+        self._indexing.shutdown()
+        for shelf in self.shelves.values():
+            await asyncio.to_thread(shelf.close)
+
+    def _close_writers(self) -> None:
+        for writer in self._writers.values():
+            writer.close()
+        self._writers.clear()
