@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import logging
 import re
@@ -12,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -24,13 +23,15 @@ from topicrawl.cli.progress import Show, Tally, chosen
 from topicrawl.collection import report
 from topicrawl.collection.directory import occupied
 from topicrawl.collection.store import Store
-from topicrawl.crawl import Crawl
 from topicrawl.database import errors_of
 from topicrawl.errors import SeedError, TopicError
 from topicrawl.frontier.contract import Counts
 from topicrawl.seeds.found import Found
 from topicrawl.settings import Settings, known_settings, read_settings, seed_urls
 from topicrawl.topic import Topic
+
+if TYPE_CHECKING:
+    from topicrawl.crawl import Crawl
 
 NOTHING_FETCHED = 5
 _TICK = 0.25  # seconds between two looks at the figures
@@ -203,6 +204,8 @@ async def _shown(crawl: Crawl, tally: Tally, show: Show) -> Stop:
     log = logging.getLogger("topicrawl")
     restore = on_signals(crawl.interrupt)
     log.info("start: %d pages so far", tally.pages)
+    import asyncio  # not for `--help`
+
     ticker = asyncio.create_task(_ticks(crawl, tally, show))
     try:
         async for visit in crawl.visits():
@@ -220,6 +223,8 @@ async def _shown(crawl: Crawl, tally: Tally, show: Show) -> Stop:
 
 async def _ticks(crawl: Crawl, tally: Tally, show: Show) -> None:
     """The figures keep moving while hosts keep us waiting."""
+    import asyncio
+
     while True:
         show.tick(tally, await _counts(crawl, tally), crawl)
         await asyncio.sleep(_TICK)

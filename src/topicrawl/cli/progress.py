@@ -7,17 +7,19 @@ import sys
 import time
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import click
 
 from topicrawl.budget import Stop
-from topicrawl.crawl import Crawl
 from topicrawl.frontier.contract import Counts
 from topicrawl.records import Visit
 from topicrawl.remaining import Outlook
 from topicrawl.topic import Topic
 from topicrawl.urls import host
+
+if TYPE_CHECKING:
+    from topicrawl.crawl import Crawl
 
 _WINDOW = 30.0  # seconds over which the speed is measured
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from topicrawl.cli.loop import run
 from topicrawl.collection import report
 from topicrawl.collection.directory import crawling, topic_of
 from topicrawl.collection.store import Store
@@ -47,7 +47,7 @@ def figures(directory: Path) -> Figures:
         topic = topic_of(directory)
         pages, relevant = report.harvest(store, topic.threshold)
         hosts = report.hosts(store)
-        waiting = asyncio.run(_counts(directory))
+        waiting = run(_counts(directory))
         found = Discoveries(topic.threshold)
         found.again(report.discoveries(store, topic.threshold))
         identity, stopped = store.fact("identity"), store.fact("stopped")

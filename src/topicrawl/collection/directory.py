@@ -16,17 +16,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from topicrawl import topic as topics
 from topicrawl.collection import report
 from topicrawl.collection.archive import Archive, Spot
-from topicrawl.collection.duplicates import Duplicates, marks_of
 from topicrawl.collection.links import Packed
 from topicrawl.collection.store import REMEMBERED, Kept, Store, Stored
 from topicrawl.database import Lock, errors_of, is_held
 from topicrawl.errors import CollectionError, DamagedError, SpaceError
 from topicrawl.records import Carry, Fetch, Link, Response, Visit
 from topicrawl.topic import Topic
+
+if TYPE_CHECKING:
+    from topicrawl.collection.duplicates import Duplicates
 
 _RECENT = 1024  # more visits than can ever be stored and not yet complete
 _SPACE_EVERY = 50  # pages between two looks at the free space
@@ -142,6 +145,9 @@ class Collection:
 
     def version(self, visit: Visit, response: Response, links: Packed | None) -> Kept:
         """A page that has changed, archived and ready to be stored in the place of what it was."""
+        # It needs numpy, which takes a tenth of a second: those who only look at a collection do without.
+        from topicrawl.collection.duplicates import marks_of
+
         marks = marks_of(visit.page) if visit.page is not None else None
         return Kept(visit, response, self.archive.write(response), links, marks)
 

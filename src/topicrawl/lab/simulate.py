@@ -20,7 +20,6 @@ from topicrawl.errors import SeedError
 from topicrawl.fetch.replay import Recording
 from topicrawl.frontier.contract import Rules
 from topicrawl.frontier.memory import Memory
-from topicrawl.lab.distinct import Remembered
 from topicrawl.lab.judge import RecordedVsm
 from topicrawl.lab.material import Recorded
 from topicrawl.lab.web import ParsedWeb
@@ -85,7 +84,12 @@ def prepared(web: Recording | ParsedWeb, task: Task) -> Crawl:
     vsm, material, read = wants.of_parsed(web) if isinstance(web, ParsedWeb) else wants.of_plain(web)
     strategy.begin(Setting(task.topic, vsm, Random(task.random_seed)))
     strategy.prepare(material)
-    remembered = Remembered() if task.distinct else None
+    remembered = None
+    if task.distinct:
+        # It needs numpy, which most crawls over recordings do without.
+        from topicrawl.lab.distinct import Remembered
+
+        remembered = Remembered()
     parts = Parts(
         frontier=Memory(Rules(delay=0.0, parallel=0), lambda: 0.0),
         fetch=web,
