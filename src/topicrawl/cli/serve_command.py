@@ -1,0 +1,67 @@
+"""`topicrawl serve`: collections in a browser."""
+
+from __future__ import annotations
+
+import importlib.util
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from topicrawl.errors import UsageError
+
+_LOCAL = ("127.0.0.1", "localhost", "::1")
+_NEEDED = ("starlette", "uvicorn", "jinja2")
+
+
+@click.command("serve")
+@click.argument("places", nargs=-1, type=click.Path(path_type=Path), metavar="DIR…")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", default=8321, show_default=True, type=click.IntRange(0, 65535), help="0: any that is free.")
+@click.option("--name", "names", multiple=True, help="A host name that the server may be called by; may be repeated.")
+@click.option("--token/--no-token", default=None, help="Ask for a token. [default: when other machines can reach it]")
+@click.option("--config", type=click.Path(path_type=Path), help="Settings (TOML) of the crawls that are started here.")
+def command(
+    places: tuple[Path, ...], host: str, port: int, names: tuple[str, ...], **options: bool | Path | None
+) -> None:
+    """Collections in a browser: watch and steer crawls, review pages, teach by browsing, search.
+
+    DIR is the directory of a crawl, or one that holds several; new crawls go into the first such.
+    Without DIR it is the current directory.
+
+    \b
+    Examples:
+      topicrawl serve dengue-fever
+      topicrawl serve collections/ --port 9000
+      topicrawl serve collections/ --host 0.0.0.0 --name crawler.example.org   # prints an address with a token
+    """
+    config = options["config"]
+    assert not isinstance(config, bool)
+    for library in _NEEDED:
+        if importlib.util.find_spec(library) is None:
+            raise UsageError(f"serve needs {library}, which is not installed: pip install 'topicrawl[web]'")
+    from topicrawl.settings import Settings, read_settings
+    from topicrawl.web.app import application, guarded
+    from topicrawl.web.running import serve
+    from topicrawl.web.safety import is_loopback
+
+    if config is not None:
+        Settings(**read_settings(config))  # type: ignore[arg-type]  # a mistake in it shows now, not in a crawl
+    asks = not is_loopback(host) if options["token"] is None else bool(options["token"])
+    token = secrets.token_urlsafe(24) if asks else ""
+    app = application(places or (Path(),), config=config.resolve() if config is not None else None)
+    known = [*(_LOCAL if is_loopback(host) else (host,)), *(name.lower() for name in names)]
+    try:
+        serve(guarded(app, names=known, token=token), host, port, _told(host, names, token))
+    finally:
+        app.state.site.close()
+
+
+def _told(host: str, names: tuple[str, ...], token: str) -> Callable[[int], None]:
+    def listening(port: int) -> None:
+        shown = names[0] if names else f"[{host}]" if ":" in host else host
+        click.echo(f"http://{shown}:{port}/{f'?token={token}' if token else ''}", err=True)
+        click.echo("Ctrl-C ends it, and the crawls that were started from it.", err=True)
+
+    return listening

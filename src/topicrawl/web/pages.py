@@ -1,0 +1,133 @@
+"""Pages to look at: all collections, one of them, its pages, its map."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response
+
+from topicrawl import strategies
+from topicrawl.collection import orders, report, verdicts
+from topicrawl.collection.orders import Order
+from topicrawl.errors import CollectionError
+from topicrawl.urls import fingerprint
+from topicrawl.web import drawing, figures, reader
+from topicrawl.web.shelves import Opened
+from topicrawl.web.site import Form, Site, shown
+
+_NEXT = 15  # links
+_PAGE = 50  # rows of a list
+_HOSTS = 12
+
+
+@shown
+def home(site: Site, request: Request, form: Form) -> Response:
+    """All collections, and a form for a new one."""
+    found, broken = [], []
+    for name in site.shelves.all():
+        try:
+            with site.shelves.opened(name) as opened:
+                found.append(figures.figures(opened))
+        except CollectionError as error:
+            broken.append((name, str(error)))
+    known = {directory for directory in site.shelves.all().values()}
+    started = [
+        (directory.name, started.running, started.words())
+        for directory, started in site.crawls.waiting().items()
+        if directory not in known
+    ]
+    return site.page(
+        "home.html", collections=found, broken=broken, started=started, home=site.shelves.home,
+        strategies=list(strategies.available()),
+    )  # fmt: skip
+
+
+@shown
+def collection(site: Site, request: Request, form: Form) -> Response:
+    """One collection: what it has, what it does, what comes next."""
+    with site.shelves.opened(request.path_params["name"]) as opened:
+        return site.page("collection.html", **_watched(site, opened))
+
+
+@shown
+def live(site: Site, request: Request, form: Form) -> Response:
+    """The part of a collection's page that changes while it is crawled."""
+    with site.shelves.opened(request.path_params["name"]) as opened:
+        return site.page("live.html", **_watched(site, opened))
+
+
+def _watched(site: Site, opened: Opened) -> dict[str, Any]:
+    blocked = orders.standing(opened.store, Order.BLOCK)
+    boosts = orders.standing(opened.store, Order.BOOST)
+    hosts = figures.hosts(opened, _HOSTS)
+    hosts += [(host, 0) for host in {**blocked, **boosts} if host not in dict(hosts)]
+    return {
+        "it": figures.figures(opened),
+        "curve": Markup(drawing.curve_svg(figures.curve(opened))),  # drawn from numbers alone
+        "failures": report.failures(opened.store),
+        "hosts": hosts,
+        "blocked": blocked,
+        "boosts": boosts,
+        "next": figures.coming(opened, _NEXT),
+        "heeded": figures.heeded(opened),
+        "pending": figures.pending(opened),
+        "words": [*opened.topic.all_words.items(), *orders.standing(opened.store, Order.WORD).items()],
+        "said": site.crawls.words(opened.directory),
+    }
+
+
+@shown
+def pages(site: Site, request: Request, form: Form) -> Response:
+    """The pages of a collection, the newest first; as many as fit on a screen or two."""
+    before = form.number("before", 0, most=1 << 40)
+    with site.shelves.opened(request.path_params["name"]) as opened:
+        visits = list(
+            opened.store.each(
+                "SELECT step, url, relevance FROM visits WHERE failure IS NULL AND (? = 0 OR step < ?)"
+                " ORDER BY step DESC LIMIT ?",
+                (before, before, _PAGE),
+            )
+        )
+        rows = [(step, str(url), _title(opened, str(url)), relevance) for step, url, relevance in visits]
+        said = {row.url: str(row.verdict) for row in verdicts.latest(opened.store).values()}
+        return site.page(
+            "pages.html", it=figures.figures(opened), rows=rows, said=said, more=len(rows) == _PAGE,
+            last=rows[-1][0] if rows else 0, before=before,
+        )  # fmt: skip
+
+
+def _title(opened: Opened, url: str) -> str:
+    found = opened.store.rows("SELECT title FROM pages WHERE id=?", (fingerprint(url),))
+    return str(found[0][0]) if found else ""
+
+
+@shown
+def page(site: Site, request: Request, form: Form) -> Response:
+    """One page as text, with the topic's words marked, how it was reached, and what was said of it."""
+    url = form.address()
+    with site.shelves.opened(request.path_params["name"]) as opened:
+        visit = opened.store.visit_of(url)
+        it = figures.figures(opened)
+        if visit is None:
+            message = f"{url} was not fetched: see whether it waits, or why it does not, with `topicrawl why`"
+            return site.page("error.html", code=404, status=404, message=message)
+        verdict = verdicts.latest(opened.store).get(fingerprint(visit.url))
+        return site.page(
+            "reader.html", it=it, view=reader.stored_view(opened.archive, visit, opened.topic), visit=visit,
+            path=figures.path_to(opened, visit), verdict=str(verdict.verdict) if verdict else "",
+            back=f"page?{request.url.query}",
+        )  # fmt: skip
+
+
+@shown
+def map_of(site: Site, request: Request, form: Form) -> Response:
+    """Which hosts led to which."""
+    with site.shelves.opened(request.path_params["name"]) as opened:
+        counted, ways = drawing.host_links(opened.store)
+        rows = [(one, other, count) for (one, other), count in ways.most_common(40)]
+        return site.page(
+            "map.html", it=figures.figures(opened), picture=Markup(drawing.map_svg(counted, ways)), ways=rows,
+            hosts=len(counted),
+        )  # fmt: skip

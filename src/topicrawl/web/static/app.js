@@ -1,0 +1,35 @@
+// Keys for whoever reviews, and figures that keep moving. Everything works without it, by hand.
+"use strict";
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+  const target = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
+  if (target) { event.preventDefault(); target.click(); }
+});
+const live = document.querySelector("[data-live]");
+if (live) {
+  let last = live.innerHTML;
+  const look = async () => {
+    // What someone is about to press must not move away.
+    if (!document.hidden && !live.contains(document.activeElement)) {
+      try {
+        const answer = await fetch(live.dataset.live);
+        if (answer.ok) {
+          const text = await answer.text();
+          if (text !== last) { live.innerHTML = text; last = text; }
+        }
+      } catch { /* The server is gone for a moment: the next look will tell. */ }
+    }
+    setTimeout(look, 1500);
+  };
+  setTimeout(look, 1500);
+}
+const again = document.querySelector("[data-reload]");
+if (again) setTimeout(() => location.reload(), Number(again.dataset.reload));
+for (const input of document.querySelectorAll("input[data-upload]")) {
+  input.addEventListener("change", async () => {
+    const told = document.getElementById(input.dataset.told);
+    told.textContent = "reading…";
+    const answer = await fetch(input.dataset.upload, { method: "POST", body: input.files[0], headers: { "content-type": "application/octet-stream" } });
+    told.textContent = await answer.text();
+  });
+}
