@@ -17,6 +17,7 @@ from tests.cli.live import live_site
 from topicrawl import Settings, Topic, open_crawl
 from topicrawl.web.app import application, guarded
 from topicrawl.web.running import bound
+from topicrawl.web.site import Site
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'>"
 ESCAPED = EVIL.replace("<", "&lt;").replace(">", "&gt;")
@@ -61,6 +62,7 @@ class Client:
     """Asks as a browser would from a page of the server, unless told otherwise."""
 
     port: int
+    site: Site
     headers: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -91,11 +93,11 @@ def served(places: list[Path], *, token: str = "", config: Path | None = None) -
     app = application(places, config=config)
     line = bound("127.0.0.1", 0)
     safe = guarded(app, names=["127.0.0.1", "localhost"], token=token)
-    server = uvicorn.Server(uvicorn.Config(safe, log_level="error", lifespan="off", http="h11", ws="none"))
+    server = uvicorn.Server(uvicorn.Config(safe, log_level="error", lifespan="on", http="h11", ws="none"))
     thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[line])), daemon=True)
     thread.start()
     try:
-        yield Client(line.getsockname()[1])
+        yield Client(line.getsockname()[1], app.state.site)
     finally:
         server.should_exit = True
         thread.join(20)

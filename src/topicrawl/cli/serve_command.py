@@ -6,10 +6,15 @@ import importlib.util
 import secrets
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from topicrawl.errors import UsageError
+
+if TYPE_CHECKING:
+    from topicrawl.search import Server
+    from topicrawl.settings import Settings
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _NEEDED = ("starlette", "uvicorn", "jinja2")
@@ -22,9 +27,9 @@ _NEEDED = ("starlette", "uvicorn", "jinja2")
 @click.option("--name", "names", multiple=True, help="A host name that the server may be called by; may be repeated.")
 @click.option("--token/--no-token", default=None, help="Ask for a token. [default: when other machines can reach it]")
 @click.option("--config", type=click.Path(path_type=Path), help="Settings (TOML) of the crawls that are started here.")
-def command(
-    places: tuple[Path, ...], host: str, port: int, names: tuple[str, ...], **options: bool | Path | None
-) -> None:
+@click.option("--peer", "peers", multiple=True, metavar="URL", help="Another server to search too; may be repeated.")
+@click.option("--peer-token", default="", envvar="TOPICRAWL_TOKEN", help="For peers that want one.")
+def command(places: tuple[Path, ...], host: str, port: int, names: tuple[str, ...], **options: Any) -> None:
     """Collections in a browser: watch and steer crawls, review pages, teach by browsing, search.
 
     DIR is the directory of a crawl, or one that holds several; new crawls go into the first such.
@@ -36,8 +41,7 @@ def command(
       topicrawl serve collections/ --port 9000
       topicrawl serve collections/ --host 0.0.0.0 --name crawler.example.org   # prints an address with a token
     """
-    config = options["config"]
-    assert not isinstance(config, bool)
+    config: Path | None = options["config"]
     for library in _NEEDED:
         if importlib.util.find_spec(library) is None:
             raise UsageError(f"serve needs {library}, which is not installed: pip install 'topicrawl[web]'")
@@ -46,16 +50,27 @@ def command(
     from topicrawl.web.running import serve
     from topicrawl.web.safety import is_loopback
 
+    settings = Settings()
     if config is not None:
-        Settings(**read_settings(config))  # type: ignore[arg-type]  # a mistake in it shows now, not in a crawl
+        settings = Settings(**read_settings(config))  # type: ignore[arg-type]  # a mistake in it shows now
     asks = not is_loopback(host) if options["token"] is None else bool(options["token"])
     token = secrets.token_urlsafe(24) if asks else ""
-    app = application(places or (Path(),), config=config.resolve() if config is not None else None)
+    app = application(places or (Path(),), config=config and config.resolve(), peers=_peers(options, settings))
     known = [*(_LOCAL if is_loopback(host) else (host,)), *(name.lower() for name in names)]
     try:
         serve(guarded(app, names=known, token=token), host, port, _told(host, names, token))
     finally:
         app.state.site.close()
+
+
+def _peers(options: dict[str, Any], settings: Settings) -> list[Server]:
+    """Other servers, asked through the address guard."""
+    from topicrawl.fetch.guard import networks
+    from topicrawl.fetch.settings import HttpSettings
+    from topicrawl.search import Peer
+
+    asked = HttpSettings(allow=networks(settings.allow_net), resolve=settings.addresses(), proxy=settings.proxy)
+    return [Peer(address, asked, token=options["peer_token"]) for address in options["peers"]]
 
 
 def _told(host: str, names: tuple[str, ...], token: str) -> Callable[[int], None]:

@@ -39,6 +39,14 @@ class Body:
             raise UsageError("the body must be a JSON object")
         self._fields: dict[str, Any] = value
 
+    @property
+    def table(self) -> dict[str, Any]:
+        """All of it, for those who look for themselves."""
+        return self._fields
+
+    def has(self, name: str) -> bool:
+        return bool(self._fields.get(name))
+
     def text(self, name: str, default: str = "") -> str:
         value = self._fields.get(name, default)
         if not isinstance(value, str) or len(value) > 4000:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -11,8 +12,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from topicrawl.web import actions, api, compare, pages, review_pages, teach
+from topicrawl.search import Server
+from topicrawl.web import actions, api, compare, pages, review_pages, searching, teach
 from topicrawl.web.crawls import Crawls
+from topicrawl.web.finder import Finder
 from topicrawl.web.safety import Asgi, Safety
 from topicrawl.web.shelves import Shelves
 from topicrawl.web.site import Site
@@ -47,6 +50,8 @@ def _routes() -> list[BaseRoute]:
         Route("/compare", compare.room),
         Route("/compare", compare.attempt, methods=post),
         Route("/reports/{name}", compare.report),
+        Route("/search", searching.page),
+        Route("/search", searching.feedback, methods=post),
         *_programs(),
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
@@ -57,6 +62,9 @@ def _programs() -> list[BaseRoute]:
     return [
         Route("/api/openapi.json", api.schema),
         Route("/api/collections", api.collections),
+        Route("/api/search", searching.found),
+        Route("/api/feedback", searching.judge, methods=["POST"]),
+        Route("/api/peer/{operation}", searching.peer, methods=["POST"]),
         Route(one, api.collection),
         Route(f"{one}/next", api.coming),
         Route(f"{one}/pages", api.pages),
@@ -76,10 +84,19 @@ async def _missing(request: Request, error: Exception) -> Response:
     return site.page("error.html", code=status, status=status, message=message)
 
 
-def application(places: Sequence[Path], *, config: Path | None = None) -> Starlette:
+@asynccontextmanager
+async def _lifespan(app: Starlette) -> AsyncIterator[None]:
+    site: Site = app.state.site
+    async with site.finder.running():
+        yield
+
+
+def application(places: Sequence[Path], *, config: Path | None = None, peers: Sequence[Server] = ()) -> Starlette:
     """The application for directories, without its guard at the door."""
-    app = Starlette(routes=_routes(), exception_handlers={404: _missing, 405: _missing, 500: _missing})
-    app.state.site = Site(Shelves(places), Crawls(config))
+    troubles = {404: _missing, 405: _missing, 500: _missing}
+    app = Starlette(routes=_routes(), exception_handlers=troubles, lifespan=_lifespan)
+    shelves = Shelves(places)
+    app.state.site = Site(shelves, Crawls(config), Finder(shelves, peers))
     return app
 
 

@@ -33,6 +33,16 @@ def described() -> dict[str, Any]:
         "security": [{"token": []}, {}],
         "paths": {
             "/api/openapi.json": {"get": _operation("This description", "schema")},
+            "/api/search": {"get": _operation("One answer from all collections", "search", *_query_fields())},
+            "/api/feedback": {
+                "post": _change(
+                    "Which hits were right and which were wrong",
+                    "feedback",
+                    {"query": _TEXT, "relevant": addresses, "irrelevant": addresses},
+                    "query",
+                )
+            },
+            "/api/peer/{name}": {"post": _change("What servers ask each other", "peer", {})},
             "/api/collections": {"get": _operation("All collections", "collections")},
             one: {"get": _operation("One collection: figures, failures, hosts", "collection", _name())},
             f"{one}/next": {"get": _operation("The best links that wait, and why", "next", _name(), _count())},
@@ -62,6 +72,13 @@ def _name() -> dict[str, Any]:
 
 def _query(name: str, schema: dict[str, Any], *, required: bool = False) -> dict[str, Any]:
     return {"name": name, "in": "query", "required": required, "schema": schema}
+
+
+def _query_fields() -> list[dict[str, Any]]:
+    text = {"type": "string", "maxLength": 1000}
+    offset = {"type": "integer", "minimum": 0, "maximum": 1000}
+    fields = {"q": text, "like": text, "count": {"type": "integer", "minimum": 1, "maximum": 100}, "offset": offset}
+    return [_query(name, schema) for name, schema in fields.items()]
 
 
 def _count() -> dict[str, Any]:

@@ -20,7 +20,7 @@ def serve(app: Asgi, host: str, port: int, listening: Callable[[int], None]) -> 
     """Serve until Ctrl-C or SIGTERM; `listening` is told the port."""
     line = bound(host, port)
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, lifespan="off", limit_concurrency=_AT_ONCE, server_header=False,
+        app, log_level="warning", access_log=False, lifespan="on", limit_concurrency=_AT_ONCE, server_header=False,
         timeout_keep_alive=_QUIET, timeout_graceful_shutdown=3, h11_max_incomplete_event_size=32768, http="h11",
         ws="none", proxy_headers=False,
     )  # fmt: skip

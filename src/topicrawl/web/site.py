@@ -19,6 +19,7 @@ from topicrawl import __version__
 from topicrawl.errors import CollectionError, TopicrawlError, UsageError
 from topicrawl.urls import canonical
 from topicrawl.web.crawls import Crawls
+from topicrawl.web.finder import Finder
 from topicrawl.web.jobs import Jobs
 from topicrawl.web.safety import TooMuch
 from topicrawl.web.shelves import Shelves, Unknown
@@ -42,6 +43,7 @@ class Site:
 
     shelves: Shelves
     crawls: Crawls
+    finder: Finder
     jobs: Jobs = field(default_factory=Jobs)
 
     def __post_init__(self) -> None:
@@ -123,7 +125,7 @@ def told(site: Site, request: Request, error: TopicrawlError | TooMuch) -> Respo
 
 def status_of(error: TopicrawlError | TooMuch) -> int:
     """The status of HTTP for an error of ours."""
-    kinds = {Unknown: 404, TooMuch: 413, UsageError: 400, CollectionError: 409}
+    kinds = {Unknown: 404, TooMuch: 413, UsageError: 400, CollectionError: 409, TopicrawlError: 502}
     return next((status for kind, status in kinds.items() if isinstance(error, kind)), 500)
 
 

@@ -1,0 +1,57 @@
+"""Search for the web page: the collections that are served, and other servers; indexes follow the crawls."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from topicrawl.errors import TopicrawlError
+from topicrawl.search import Here, Server
+from topicrawl.search.servers import Shelf
+from topicrawl.web.shelves import Shelves
+
+log = logging.getLogger("topicrawl")
+_PAUSE = 1.0  # seconds between two looks for new pages and new collections
+
+
+@dataclass
+class Finder:
+    """Who is asked: the collections here, as they come, and the servers that were named."""
+
+    shelves: Shelves
+    peers: Sequence[Server] = ()
+    here: Here = field(default_factory=lambda: Here([]))
+
+    def servers(self) -> list[Server]:
+        """All who may answer now."""
+        self._look()
+        return [self.here, *self.peers]
+
+    def _look(self) -> None:
+        """Take in collections that were made since."""
+        for name, directory in self.shelves.all().items():
+            if name not in self.here.shelves:
+                self.here.shelves[name] = Shelf(directory, name)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Indexes are kept up to date for as long as this lasts."""
+        task = asyncio.create_task(self._keep_up())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await self.here.close()
+
+    async def _keep_up(self) -> None:
+        while True:
+            try:
+                await asyncio.to_thread(self._look)
+                await self.here.catch_up()
+            except TopicrawlError as error:
+                log.warning("cannot be indexed now: %s", error)
+            await asyncio.sleep(_PAUSE)

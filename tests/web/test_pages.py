@@ -1,0 +1,158 @@
+"""What a visitor sees and does: start and steer a crawl, review, teach, search, compare."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.cli.live import live_site
+from tests.web.served import Client, answer, collected, served
+
+from topicrawl.collection import orders, verdicts
+from topicrawl.collection.orders import Order
+from topicrawl.collection.store import Store
+from topicrawl.sessions import labelled_sessions
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> tuple[Path, str]:
+    return tmp_path, collected(tmp_path / "owls")
+
+
+@pytest.fixture
+def client(place: tuple[Path, str]) -> Iterator[Client]:
+    with served([place[0]]) as client:
+        yield client
+
+
+def said(place: tuple[Path, str]) -> dict[str, str]:
+    store = Store(place[0] / "owls" / "topicrawl.sqlite", readonly=True)
+    try:
+        return {row.url.removeprefix(place[1]): str(row.verdict) for row in verdicts.latest(store).values()}
+    finally:
+        store.close()
+
+
+def test_a_shelf_without_crawls_says_so_and_offers_to_start_one(tmp_path: Path) -> None:
+    with served([tmp_path]) as client:
+        home = client.get("/")
+        assert "No crawl is here yet" in home.text
+        assert 'action="/crawls"' in home.text
+        assert client.get("/search", q="owls").status == 200
+        assert client.get("/compare").status == 200
+
+
+def test_a_crawl_is_started_from_the_page_and_seen_there(tmp_path: Path) -> None:
+    config = tmp_path / "settings.toml"
+    config.write_text('allow_net = ["127.0.0.0/8"]\ndelay = 0.0\ndocuments = false\n')
+    shelf = tmp_path / "shelf"
+    shelf.mkdir()
+    with live_site(answer) as (site, asked), served([shelf], config=config) as client:
+        got = client.post("/crawls", words="--help owls", seeds=f"{site}/", pages=4)
+        assert got.status == 303
+        ((directory, started),) = client.site.crawls.waiting().items()
+        assert started.process.wait(60) == 0, started.words()
+        assert directory.name == "help-owls"
+        table = json.loads(client.get("/api/collections/help-owls").text)
+        assert (table["pages"], table["topic"]) == (4, "--help owls")
+        assert "relevant pages among" in client.get("/c/help-owls").text
+        assert len(asked) > 3
+
+
+def test_orders_are_written_down_for_the_crawl(client: Client, place: tuple[Path, str]) -> None:
+    for kind, target, amount in (
+        ("seed", f"{place[1]}/x {place[1]}/y", 1),
+        ("word", "barn tawny", 1),
+        ("block", "A.example", 1),
+        ("boost", "b.example", -0.5),
+    ):
+        assert client.post("/c/owls/order", kind=kind, target=target, amount=amount).status == 303
+    store = Store(place[0] / "owls" / "topicrawl.sqlite", readonly=True)
+    assert [(it.kind, it.target, it.amount) for it in orders.given(store)] == [
+        (Order.SEED, f"{place[1]}/x", 1.0), (Order.SEED, f"{place[1]}/y", 1.0), (Order.WORD, "barn", 1.0),
+        (Order.WORD, "tawny", 1.0), (Order.BLOCK, "a.example", 1.0), (Order.BOOST, "b.example", -0.5),
+    ]  # fmt: skip
+    store.close()
+    assert "wait until the crawl goes on" in client.get("/c/owls").text
+    assert client.post("/c/owls/order", kind="pause").status == 400
+    assert client.post("/c/owls/order", kind="dance").status == 400
+
+
+def test_a_good_sample_accepts_its_group_and_undo_takes_it_back(client: Client, place: tuple[Path, str]) -> None:
+    read: list[str] = []
+    before: dict[str, str] = {}
+    while len(said(place)) == len(read):
+        text = client.get("/c/owls/review").text
+        assert "Nothing is left" not in text, "no group was accepted by its sample"
+        before = said(place)
+        read.append(text.partition('name="url" value="')[2].partition('"')[0])
+        assert client.post("/c/owls/review", url=read[-1], verdict="relevant", place=0).status == 303
+    assert len(said(place)) > len(read)
+    client.post("/c/owls/undo")
+    assert len(said(place)) == len(read)
+    client.post("/c/owls/undo")
+    assert said(place) == before
+
+
+def test_a_verdict_moves_links_on_the_page_of_the_crawl(client: Client, place: tuple[Path, str]) -> None:
+    got = client.post("/c/owls/verdict", url=f"{place[1]}/", verdict="irrelevant", back="page?url=x")
+    assert (got.status, got.headers["location"]) == (303, "/c/owls/page?url=x")
+    assert said(place) == {"/": "irrelevant"}
+    links = json.loads(client.get("/api/collections/owls/next").text)["links"]
+    assert any(value < 0 for link in links for _, value in link["readers"])
+    assert client.post("/c/owls/verdict", url="http://nobody.example/", verdict="relevant").status == 400
+    elsewhere = client.post("/c/owls/undo", back="//evil.example/")
+    assert elsewhere.headers["location"] == "/c/owls"
+
+
+def test_browsing_is_recorded_in_order_and_read_as_sessions(client: Client, place: tuple[Path, str]) -> None:
+    site = place[1]
+    for url in (f"{site}/", f"{site}/owls/1"):
+        assert client.post("/c/owls/teach", session="one", url=url).status == 303
+    client.post("/c/owls/teach/label", session="one", url=f"{site}/owls/1", verdict="relevant")
+    client.post("/c/owls/teach/back", session="one")
+    client.post("/c/owls/teach", session="one", url=f"{site}/owls/2")
+    found = labelled_sessions(place[0] / "owls" / "browsing.tsv")
+    assert found.walks == ((f"{site}/", f"{site}/owls/1", f"{site}/", f"{site}/owls/2"),)
+    assert found.relevant == (f"{site}/owls/1",)
+    assert said(place) == {"/owls/1": "relevant"}
+    assert "All of owls 2" in client.get("/c/owls/teach", session="one").text.replace("<mark>", "").replace(
+        "</mark>", ""
+    )
+
+
+@pytest.mark.parametrize("url", ["http://10.0.0.1/", "http://169.254.169.254/latest/meta-data/", "http://[::1]:22/"])
+def test_nobody_makes_the_server_ask_private_addresses(tmp_path: Path, url: str) -> None:
+    collected(tmp_path / "owls")
+    with served([tmp_path]) as client:
+        got = client.post("/c/owls/teach", session="one", url=url)
+        assert got.status == 400
+        assert "address_refused" in got.text
+
+
+def test_a_history_is_imported(client: Client, place: tuple[Path, str]) -> None:
+    lines = b"a\thttp://a.example/\nb\thttp://b.example/\trelevant\n"
+    got = client.ask("POST", "/c/owls/history", lines, origin=client.own, content_type="application/octet-stream")
+    assert (got.status, got.text) == (200, "2 sessions with 2 pages")
+    bad = client.ask("POST", "/c/owls/history", b"\x00\xff", origin=client.own, content_type="application/octet-stream")
+    assert bad.status == 400
+
+
+def test_an_answer_changes_after_feedback_and_the_collection_learns_too(
+    client: Client, place: tuple[Path, str]
+) -> None:
+    assert client.site.finder.servers()
+    asyncio.run(client.site.finder.here.catch_up())
+    first = json.loads(client.get("/api/search", q="owls").text)["hits"]
+    assert len(first) > 3
+    wrong = first[0]["url"]
+    assert client.post("/search", q="owls", url=wrong, verdict="irrelevant").status == 303
+    again = json.loads(client.get("/api/search", q="owls").text)
+    assert again["query"]["weights"]
+    assert said(place) == {wrong.removeprefix(place[1]): "irrelevant"}
+    page = client.get("/search", q="owls").text
+    assert "<mark>" in page
+    assert client.get("/search", like=wrong).status == 200
