@@ -47,11 +47,11 @@ def test_an_address_has_so_many_rows_and_no_more() -> None:
     assert pool.told == [0.5], "the best score that was offered"
 
 
-def test_an_address_is_worth_its_best_row() -> None:
+def test_an_address_is_worth_half_its_best_row_and_half_their_mean() -> None:
     pool = Pool(1, 2)
     pool.add(["a", "b", "a", "c"], rows(1, 1, 1, 1), [0.0] * 4)
     pool.remove("c")
-    assert pool.best(np.array([0.25, 0.5, 0.75, 0.9], np.float32)).tolist() == [0.75, 0.5, -1.0]
+    assert pool.worth(np.array([-2.0, 0.5, 1.0, 0.9], np.float32)).tolist() == [0.25, 0.5, -np.inf]
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(1, 4), st.booleans()), max_size=30))

@@ -155,10 +155,10 @@ class Brain:
         if not len(self._pool):
             return {}
         known, neighbours, learned = self._parts(rows, starts)
-        best = self._pool.best(_logistic(known + neighbours + learned))
+        best = _logistic(self._pool.worth(known + neighbours + learned))
         told = np.array(self._pool.told)
-        alive = best >= 0
-        front = np.partition(best, -_FRONT)[-_FRONT] if len(best) > _FRONT else -1.0
+        alive = best > 0
+        front = np.partition(best, -_FRONT)[-_FRONT] if len(best) > _FRONT else 0.0
         moved = alive & (np.abs(best - told) > _LEAST_CHANGE) & ((best >= front) | (told >= front))
         changed = {}
         for number in np.flatnonzero(moved).tolist():
@@ -170,7 +170,7 @@ class Brain:
         """Keep the pool within its bound: the worst fifth goes, and groups that nobody uses any more."""
         if len(self._pool) > self._most:
             order = np.argsort(best, kind="stable")
-            worst = order[best[order] >= 0][: len(self._pool) // 5]
+            worst = order[best[order] > 0][: len(self._pool) // 5]
             for number in worst.tolist():
                 self._pool.remove(self._pool.urls[number])
         if self._pool.sweep() and len(self._rates) > _IDLE_GROUPS + self._pool.all()[0].groups.size:

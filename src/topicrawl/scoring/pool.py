@@ -111,12 +111,18 @@ class Pool:
             self._fresh, self._first = [], []
         return self._settled, self._starts
 
-    def best(self, scores: Floats) -> Floats:
-        """The score of each address by its number: that of its best row; below 0 for a dead one."""
-        best = np.full(len(self.urls), -1.0, np.float32)
-        np.maximum.at(best, np.array(self._owners, np.int64), scores)
-        best[~self._alive()] = -1.0
-        return best
+    def worth(self, sums: Floats) -> Floats:
+        """What each address is worth by its number, before squeezing: half by its best row, half by the mean of its
+        rows, because what only one of many pages recommends is often a place that everybody links to.
+
+        −∞ for a dead one.
+        """
+        owners = np.array(self._owners, np.int64)
+        best = np.full(len(self.urls), -np.inf, np.float32)
+        np.maximum.at(best, owners, sums)
+        count = np.bincount(owners, minlength=len(self.urls))
+        mean = np.bincount(owners, sums, len(self.urls)) / np.maximum(count, 1)
+        return np.where(self._alive(), (best + mean) / 2, -np.inf).astype(np.float32)
 
     def _alive(self) -> NDArray[np.bool_]:
         return np.fromiter(map(bool, self.urls), np.bool_, len(self.urls))

@@ -30,7 +30,8 @@ class Apprentice(Strategy):
     links ago the last relevant page was, and how far from a seed the link is; w₀: fixed weights, so that it is good
     from the first page on. rates: how much better than average the links of the same page, the same row on it, the
     same directory and the same host have done. wᵢ: learned weights of the link's n hashed features. An address with
-    several links has the score of the best. Examples, where there are any, teach it before the first page.
+    several links is worth half what the best says and half what they say on average. Examples, where there are any,
+    teach it before the first page.
 
     With nothing learned yet, a link whose anchor is the topic and one that says nothing:
 
