@@ -103,8 +103,9 @@ class Database:
 
     def __init__(self, path: Path, shape: Shape, *, readonly: bool = False) -> None:
         self.path = path
-        if readonly and not path.exists():
-            raise CollectionError(f"{path} does not exist: there is no crawl here")
+        with errors_of(path):
+            if readonly and not path.exists():
+                raise CollectionError(f"{path} does not exist: there is no crawl here")
         address = f"{path.absolute().as_uri()}?mode={'ro' if readonly else 'rwc'}"
         with errors_of(path):
             connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=10.0)

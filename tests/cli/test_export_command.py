@@ -57,6 +57,19 @@ def test_options_choose(run: Run, dengue: Path, options: list[str], pages: int) 
         (["dengue", "--to", "csv", "--out", "no/such/x.csv"], 2, "no directory"),
         (["dengue", "--to", "csv", "--out", "dengue"], 2, "name another"),
         (["dengue", "--to", "csv", "--since", "yesterday"], 2, "7d"),
+        (["dengue", "--to", "csv", "--since", "999999w"], 2, "7d"),
+        (["dengue", "--to", "csv", "--since", "1d", "--until", "2d"], 2, "an earlier one"),
+        (["dengue", "--to", "csv", "--host", "https://a.example/"], 2, "such as example.org"),
+        (["dengue", "--to", "csv", "--language", "english"], 2, "such as en"),
+        (["dengue", "--to", "csv", "--out", "."], 2, "is a directory"),
+        (["dengue", "--to", "csv", "--out", ""], 2, "is a directory"),
+        (["dengue", "--to", "markdown", "--out", "..", "--force"], 2, "is a directory"),
+        (["dengue", "--to", "csv", "--out", "x" * 300], 3, "too long"),
+        (["x" * 300, "--to", "csv"], 3, "too long"),
+        (["dengue", "--to", "csv", "--out", "/dev/null", "--force"], 2, "no plain file"),
+        (["dengue", "--to", "csv", "--out", "dengue/topicrawl.sqlite", "--force"], 2, "part of the crawl"),
+        (["dengue", "--to", "warc", "--out", "dengue/warc/00001.warc.gz", "--force"], 2, "part of the crawl"),
+        (["dengue", "--to", "markdown", "--out", "dengue/warc", "--force"], 2, "name another"),
     ],
 )
 def test_mistakes_are_one_line(run: Run, dengue: Path, arguments: list[str], code: int, words: str) -> None:
@@ -65,3 +78,22 @@ def test_mistakes_are_one_line(run: Run, dengue: Path, arguments: list[str], cod
     assert words in ran.err
     assert "Traceback" not in ran.err
     assert [path.name for path in Path().iterdir()] == ["dengue"]
+    assert run("export", "dengue", "--to", "csv", "--out", "-").code == 0
+
+
+def test_an_export_into_the_crawls_own_directory_can_be_made_again(run: Run, dengue: Path) -> None:
+    for number in range(2):
+        ran = run("export", "dengue", "--to", "jsonl", "--out", "dengue/all.jsonl", *["--force"] * number)
+        assert ran.code == 0, ran.err
+
+
+def test_a_file_does_not_take_the_place_of_a_folder(run: Run, dengue: Path) -> None:
+    assert run("export", "dengue", "--to", "markdown", "--out", "pages").code == 0
+    ran = run("export", "dengue", "--to", "csv", "--out", "pages", "--force")
+    assert (ran.code, "is a directory" in ran.err) == (2, True)
+    assert Path("pages/README.md").exists()
+
+
+def test_an_export_of_nothing_says_so(run: Run, dengue: Path) -> None:
+    ran = run("export", "dengue", "--to", "csv", "--type", "video")
+    assert (ran.code, "none fits" in ran.err) == (0, True)

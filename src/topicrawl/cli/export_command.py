@@ -101,7 +101,9 @@ def command(directory: Path, **options: Any) -> None:
         click.echo(json.dumps(dataclasses.asdict(done)), err=str(job.out) == "-")
         return
     lost = f"; {done.unreadable} more are damaged in the archive" if done.unreadable else ""
-    click.echo(f"{done.pages} pages in {done.path}{lost}" + (f"; see {done.card}" if done.card else ""), err=True)
+    none = "" if done.pages or lost else "; none fits what was chosen, --all takes those of little relevance too"
+    see = f"; see {done.card}" if done.card else ""
+    click.echo(f"{done.pages} pages in {done.path}{lost}{none}{see}", err=True)
 
 
 def _interrupted(number: int, frame: FrameType | None) -> None:

@@ -22,7 +22,7 @@ class Moment(click.ParamType[float]):
             return value
         try:
             return moment(value, time.time())
-        except ValueError:
+        except (ValueError, OverflowError):
             self.fail(f"{value!r} is no time: write 2026-11-01, 2026-11-01T18:00 or 7d (ago: s, m, h, d, w)", param)
 
 
@@ -34,6 +34,10 @@ def moment(text: str, now: float) -> float:
     """
     ago = _AGO.fullmatch(text.strip())
     if ago:
-        return now - float(ago[1]) * _SECONDS[ago[2]]
-    date = datetime.fromisoformat(text.strip())
-    return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+        found = now - float(ago[1]) * _SECONDS[ago[2]]
+    else:
+        date = datetime.fromisoformat(text.strip())
+        found = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    # A time before all calendars could not be written down again.
+    datetime.fromtimestamp(found, UTC)
+    return found

@@ -18,13 +18,13 @@ from topicrawl import parse
 from topicrawl.collection.archive import Archive, Spot
 from topicrawl.collection.directory import topic_of
 from topicrawl.collection.store import Store, Stored, writable
-from topicrawl.errors import DamagedError
+from topicrawl.errors import DamagedError, UsageError
 from topicrawl.parse.main_text import main_text
 from topicrawl.parse.markdown import markdown
 from topicrawl.parse.signals import signals
 from topicrawl.records import Page, Response
 from topicrawl.topic import Topic
-from topicrawl.urls import fingerprint, host
+from topicrawl.urls import canonical, fingerprint, host
 
 _LONGEST_CHAIN = 100
 _REMEMBERED = 20_000  # pages whose way from a seed is known without asking again
@@ -101,16 +101,28 @@ class Choice:
     since: float = 0.0  # fetched at that time or later
     until: float = float("inf")  # fetched before that time
 
+    def __post_init__(self) -> None:
+        # What fits no page at all is a slip, and an empty file would not say so.
+        for name in self.languages:
+            if name and not (name.isascii() and name.isalpha() and 2 <= len(name) <= 3):
+                raise UsageError(f"a language is a code such as en or de, not {name!r}")
+        for name in self.hosts:
+            if canonical(f"http://{name}/") != f"http://{name}/":
+                raise UsageError(f"a host is a name such as example.org, not {name!r}")
+        if not self.since < self.until:
+            raise UsageError("no page is fetched since a time and before an earlier one: change --since or --until")
+
     def takes(self, url: str, language: str, kind: str) -> bool:
         """Whether a page is chosen, as far as the table of visits does not know.
 
         >>> Choice(hosts=("a.org",), types=("text",)).takes("http://www.a.org:81/x", "en", "text/html")
         True
         """
-        name = host(url).partition(":")[0]
+        place = host(url)
+        name = place.partition(":")[0]
         return (
             (not self.languages or language in self.languages)
-            and (not self.hosts or any(name == it or name.endswith(f".{it}") for it in self.hosts))
+            and (not self.hosts or any(it in (name, place) or name.endswith(f".{it}") for it in self.hosts))
             and (not self.types or any(kind == it or kind.startswith(f"{it}/") for it in self.types))
         )
 

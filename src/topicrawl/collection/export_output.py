@@ -15,21 +15,46 @@ from topicrawl.errors import UsageError
 
 #: Stands in the card of every folder that is exported; a folder without it is not ours to replace.
 MARK = "<!-- made by topicrawl export -->"
-CARD = "README.md"
+CARD = "README.md"  # of a folder
+_CARD = ".card.md"  # behind the name of a file
 
 
-def refuse_to_overwrite(path: Path, *, force: bool) -> None:
-    """Say at once what would be found out at the end."""
-    if not path.parent.is_dir():
-        raise UsageError(f"{path.parent} is no directory: make it first, or name another file with --out")
-    if path.is_dir():
-        if force and not any(path.iterdir()):
-            return
-        if not force or not _is_ours(path):
-            hint = "name another with --out" if not _is_ours(path) else "--force replaces it, --out names another"
-            raise UsageError(f"{path} is a directory that exists: {hint}")
-    elif path.exists() and not force:
-        raise UsageError(f"{path} exists: --force replaces it, --out names another")
+def refuse_to_overwrite(path: Path, collection: Path, *, force: bool, folder: bool) -> None:
+    """Say at once what would be found out at the end; `folder`: whether one is to be written, and not a file."""
+    with errors_of(path):
+        if not path.parent.is_dir():
+            raise UsageError(f"{path.parent} is no directory: make it first, or name another file with --out")
+        if path.is_dir():
+            _refuse_folder(path, force=force, folder=folder)
+        elif path.exists():
+            if not path.is_file():
+                raise UsageError(f"{path} is no plain file: name another with --out; - is standard output")
+            if not force:
+                raise UsageError(f"{path} exists: --force replaces it, --out names another")
+            # A slip of the hand must not cost the crawl.
+            if path.resolve().is_relative_to(collection.resolve()) and not is_exported(path):
+                raise UsageError(f"{path} is a part of the crawl, not an export of it: name another file with --out")
+
+
+def card_of(path: Path) -> Path:
+    """Where the card of a file stands."""
+    return path.with_name(path.name + _CARD)
+
+
+def is_exported(path: Path) -> bool:
+    """Whether a file or folder is an export, or the card of one; the card tells."""
+    card = path / CARD if path.is_dir() else path if path.name.endswith(_CARD) else card_of(path)
+    return card.is_file() and MARK in card.read_text("utf-8", "replace")
+
+
+def _refuse_folder(path: Path, *, force: bool, folder: bool) -> None:
+    if not folder or not path.name or path.name == "..":
+        raise UsageError(f"{path} is a directory: name another with --out")
+    is_ours = is_exported(path)
+    if force and (is_ours or not any(path.iterdir())):
+        return
+    hint = "--force replaces it, --out names another" if is_ours else "name another with --out"
+    raise UsageError(f"{path} is a directory that exists: {hint}")
 
 
 @contextmanager
@@ -70,11 +95,6 @@ def compressed(path: Path, kind: str) -> Iterator[IO[bytes]]:
                 yield stream
         else:
             yield file
-
-
-def _is_ours(path: Path) -> bool:
-    card = path / CARD
-    return card.is_file() and MARK in card.read_text("utf-8", "replace")
 
 
 def _put_folder(draft: Path, path: Path) -> None:

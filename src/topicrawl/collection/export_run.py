@@ -12,7 +12,7 @@ from topicrawl.collection import export_formats
 from topicrawl.collection.export import Pages, Text
 from topicrawl.collection.export_card import About, Tally, card
 from topicrawl.collection.export_formats import Format
-from topicrawl.collection.export_output import CARD, refuse_to_overwrite, replacing
+from topicrawl.collection.export_output import CARD, card_of, refuse_to_overwrite, replacing
 from topicrawl.collection.export_parquet import parquet
 from topicrawl.errors import UsageError
 
@@ -75,10 +75,13 @@ class Done:
 def export(pages: Pages, job: Job, tick: Callable[[], None], clock: Callable[[], float] = time.time) -> Done:
     """Write the pages; `tick` is called after each."""
     to_file = job.out != STANDARD_OUTPUT
-    beside = job.out.with_name(f"{job.out.name}.card.md") if job.card and to_file and job.to != "markdown" else None
-    for path in (job.out, beside):
-        if path is not None and to_file:
-            refuse_to_overwrite(path, force=job.force)
+    is_folder = job.to == "markdown"
+    beside = None
+    if to_file:
+        refuse_to_overwrite(job.out, pages.directory, force=job.force, folder=is_folder)
+        beside = card_of(job.out) if job.card and not is_folder else None
+    if beside is not None:
+        refuse_to_overwrite(beside, pages.directory, force=job.force, folder=False)
     tally = Tally()
     place: AbstractContextManager[Path] = replacing(job.out) if to_file else nullcontext(job.out)
     with place as draft:
@@ -88,12 +91,12 @@ def export(pages: Pages, job: Job, tick: Callable[[], None], clock: Callable[[],
                 tally.count(page)
                 tick()
         about = About(pages, job.to, job.out.name, clock())
-        if job.to == "markdown":
+        if is_folder:
             (draft / CARD).write_text(card(tally, about), "utf-8")
         if beside is not None:
             with replacing(beside) as text:
                 text.write_text(card(tally, about), "utf-8")
-    where = str(job.out / CARD) if job.to == "markdown" else str(beside or "")
+    where = str(job.out / CARD) if is_folder else str(beside or "")
     return Done(str(job.out), where, tally.pages, pages.unreadable)
 
 
