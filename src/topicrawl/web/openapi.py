@@ -16,53 +16,49 @@ _ERRORS = {
     "413": "too large",
 }
 _OBJECT = {"type": "object"}
+_ADDRESSES = {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": 1000}
 
 
 def described() -> dict[str, Any]:
     """The whole description."""
-    one = "/api/collections/{name}"
-    url = _query("url", {"type": "string", "maxLength": 4000}, required=True)
-    before = _query("before", {"type": "integer", "minimum": 0, "maximum": 1 << 40})
-    verdict = {"type": "string", "enum": ["relevant", "irrelevant", "unsure", ""]}
-    addresses = {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": 1000}
-    kinds = ["seed", "word", "block", "boost", "pause", "resume", "stop"]
     return {
         "openapi": "3.1.0",
         "info": {"title": "Topicrawl", "version": __version__, "description": "Collections of focused crawls."},
         "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
         "security": [{"token": []}, {}],
-        "paths": {
-            "/api/openapi.json": {"get": _operation("This description", "schema")},
-            "/api/search": {"get": _operation("One answer from all collections", "search", *_query_fields())},
-            "/api/feedback": {
-                "post": _change(
-                    "Which hits were right and which were wrong",
-                    "feedback",
-                    {"query": _TEXT, "relevant": addresses, "irrelevant": addresses},
-                    "query",
-                )
-            },
-            "/api/peer/{name}": {"post": _change("What servers ask each other", "peer", {})},
-            "/api/collections": {"get": _operation("All collections", "collections")},
-            one: {"get": _operation("One collection: figures, failures, hosts", "collection", _name())},
-            f"{one}/next": {"get": _operation("The best links that wait, and why", "next", _name(), _count())},
-            f"{one}/pages": {"get": _operation("Pages, the newest first", "pages", _name(), before, _count())},
-            f"{one}/page": {"get": _operation("One page as text, and how it was reached", "page", _name(), url)},
-            f"{one}/verdicts": {
-                "post": _change(
-                    "A verdict on pages", "rule", {"urls": addresses, "verdict": verdict}, "urls", "verdict"
-                )
-            },
-            f"{one}/undo": {"post": _change("Take the last verdict back", "undo", {})},
-            f"{one}/orders": {
-                "post": _change(
-                    "Tell a crawl something",
-                    "order",
-                    {"kind": {"type": "string", "enum": kinds}, "target": _TEXT, "amount": {"type": "number"}},
-                    "kind",
-                )
-            },
-        },
+        "paths": {**_of_all(), **_of_one("/api/collections/{name}")},
+    }
+
+
+def _of_all() -> dict[str, Any]:
+    """What is asked of all collections together."""
+    judged = {"query": _TEXT, "relevant": _ADDRESSES, "irrelevant": _ADDRESSES}
+    feedback = _change("Which hits were right and which were wrong", "feedback", judged, "query")
+    return {
+        "/api/openapi.json": {"get": _operation("This description", "schema")},
+        "/api/search": {"get": _operation("One answer from all collections", "search", *_query_fields())},
+        "/api/feedback": {"post": feedback},
+        "/api/peer/{name}": {"post": _change("What servers ask each other", "peer", {})},
+        "/api/collections": {"get": _operation("All collections", "collections")},
+    }
+
+
+def _of_one(one: str) -> dict[str, Any]:
+    """What is asked of one collection."""
+    url = _query("url", {"type": "string", "maxLength": 4000}, required=True)
+    before = _query("before", {"type": "integer", "minimum": 0, "maximum": 1 << 40})
+    verdict = {"type": "string", "enum": ["relevant", "irrelevant", "unsure", ""]}
+    ruled = {"urls": _ADDRESSES, "verdict": verdict}
+    kinds = ["seed", "word", "block", "boost", "pause", "resume", "stop"]
+    order = {"kind": {"type": "string", "enum": kinds}, "target": _TEXT, "amount": {"type": "number"}}
+    return {
+        one: {"get": _operation("One collection: figures, failures, hosts", "collection", _name())},
+        f"{one}/next": {"get": _operation("The best links that wait, and why", "next", _name(), _count())},
+        f"{one}/pages": {"get": _operation("Pages, the newest first", "pages", _name(), before, _count())},
+        f"{one}/page": {"get": _operation("One page as text, and how it was reached", "page", _name(), url)},
+        f"{one}/verdicts": {"post": _change("A verdict on pages", "rule", ruled, "urls", "verdict")},
+        f"{one}/undo": {"post": _change("Take the last verdict back", "undo", {})},
+        f"{one}/orders": {"post": _change("Tell a crawl something", "order", order, "kind")},
     }
 
 
