@@ -21,6 +21,7 @@ GAIN = 0.3  # added to the score of a link that people surely want
 LOSS = 0.9  # of the score is taken from one that they surely do not want
 _WORDS = 4  # of a link that are listened to, those with most to say
 _REMEMBERED = 500_000  # links
+_EVERYWHERE = frozenset({"htm", "html", "php", "asp", "aspx", "jsp", "index", "default", "www", "com", "org", "net"})
 
 
 @dataclass
@@ -37,6 +38,7 @@ class Guidance:
     """
 
     lexicon: Lexicon
+    own: frozenset[str] = frozenset()  # the topic's words: a bad page that has them says nothing against them
     boosts: dict[str, float] = field(default_factory=dict)  # host → from -1 to 1
     words: dict[str, float] = field(default_factory=dict)  # word that was added → weight
     _counts: dict[tuple[str, str], list[int]] = field(default_factory=dict)  # trait → verdicts yes, no
@@ -47,19 +49,24 @@ class Guidance:
 
     def copy(self) -> Guidance:
         """As it is now; what is learned later does not change it."""
-        return Guidance(self.lexicon, dict(self.boosts), dict(self.words), deepcopy(self._counts))
+        return Guidance(self.lexicon, self.own, dict(self.boosts), dict(self.words), deepcopy(self._counts))
 
     def judge(self, link: Link, *, relevant: bool, title: str = "", count: int = 1) -> None:
         """A page that a link led to is relevant, or not; -1 as the `count` takes such a verdict back."""
         said = [*self._traits(link), ("page", link.url)]
-        said += [("word", word) for word in _words(title) if self.lexicon.terms([word])]
+        said += [("word", word) for word in _words(title)]
         for trait in dict.fromkeys(said):
-            if trait[0] == "word" and not self.lexicon.terms([trait[1]]):
+            if trait[0] == "word" and not self._tells(trait[1]):
                 continue
             counts = self._counts.setdefault(trait, [0, 0])
             counts[not relevant] += count
             if not any(counts):
                 del self._counts[trait]
+
+    def _tells(self, word: str) -> bool:
+        """Whether a word of an anchor, address or title can say anything about a page."""
+        stem = "".join(self.lexicon.terms([word]))
+        return bool(stem) and word not in _EVERYWHERE and stem not in {self.lexicon.stem(it) for it in self.own}
 
     def opinion(self, link: Link) -> float:
         """What all that was said comes to for a link."""

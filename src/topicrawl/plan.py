@@ -372,7 +372,7 @@ def _crawl(
             Limits(depth=settings.depth, length=settings.url_length),
             Monotony(),
             scope=keeping.polite.scope,
-            guidance=Guidance(strategy.setting.topic.lexicon),
+            guidance=Guidance(strategy.setting.topic.lexicon, strategy.setting.topic.own),
         ),
         delay_of=keeping.polite.delay_of,
         documents=documents,

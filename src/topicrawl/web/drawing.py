@@ -87,7 +87,7 @@ def map_svg(pages: Counter[str], ways: Counter[tuple[str, str]]) -> str:
     names = _seated([name for name, _ in pages.most_common(_HOSTS)], ways)
     if not names:
         return ""
-    radius = _SIZE / 2 - 170
+    radius = _SIZE / 2 - 185
     places = {}
     for number, name in enumerate(names):
         angle = 2 * pi * number / len(names)

@@ -153,7 +153,7 @@ def coming(opened: Opened, count: int) -> list[Next]:
 
 def guidance(opened: Opened) -> Guidance:
     """What readers have said so far, as the crawl sees it."""
-    guide = Guidance(opened.topic.lexicon)
+    guide = Guidance(opened.topic.lexicon, opened.topic.own)
     guide.boosts = orders.standing(opened.store, Order.BOOST)
     guide.words = orders.standing(opened.store, Order.WORD)
     for verdict in verdicts.latest(opened.store).values():
