@@ -17,6 +17,7 @@ class Stop(StrEnum):
     TIME = "time is up"
     SPACE = "no disk space"
     INTERRUPTED = "interrupted"
+    FINISHED = "finished by its operator"
 
 
 @dataclass(frozen=True, slots=True)

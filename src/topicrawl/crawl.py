@@ -55,7 +55,7 @@ class Crawl:
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _arrived: deque[tuple[Lease, Response, Sequence[tuple[Link, Response]]]] = field(default_factory=deque)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
-    _interrupted: bool = False
+    _interrupted: Stop | None = None
     _until: float = inf
     _grace: float = inf  # when the patience with what is in flight ends
     _broken: BaseException | None = None  # a defect in a fetch function; failures of the web are values
@@ -68,9 +68,9 @@ class Crawl:
         """The last attempt that failed and will be made again, for people."""
         return self.setbacks.trouble
 
-    def interrupt(self) -> None:
+    def interrupt(self, why: Stop = Stop.INTERRUPTED) -> None:
         """Finish what is in flight, then stop. May be called from a signal handler of the loop."""
-        self._interrupted = True
+        self._interrupted = self._interrupted or why
         self._wake.set()
 
     def wake(self) -> None:
@@ -119,7 +119,7 @@ class Crawl:
         """Why no further fetch may start: the budgets, counting what is in flight."""
         out = self._coming()
         if self._interrupted:
-            return Stop.INTERRUPTED
+            return self._interrupted
         if self.budget.pages and self.pages + out >= self.budget.pages:
             return Stop.PAGES
         if self.budget.fetches and self.step + out >= self.budget.fetches:
@@ -149,7 +149,7 @@ class Crawl:
             self.stopped = Stop.PAGES
             return True
         full = self._full()
-        if full not in (Stop.TIME, Stop.INTERRUPTED, Stop.FOUND):
+        if full not in (Stop.TIME, Stop.INTERRUPTED, Stop.FINISHED, Stop.FOUND):
             return False
         self._grace = min(self._grace, self.parts.clock() + self.budget.grace)
         if self.parts.clock() < self._grace:

@@ -12,6 +12,8 @@ are named values in `Visit.failure`. Exceptions are for mistakes of configuratio
     ├── CollectionError       3   the directory is not ours, is in use, or is of a newer version
     │   └── DamagedError          stored data that does not read back
     ├── RecordingError        3   a recorded web that is missing or cannot be read
+    ├── ClusterError          3   the server that workers share does not answer, or knows no such crawl
+    │   └── WipedError        6   it has forgotten the crawl: what was still to be fetched is not known any more
     └── SpaceError            4   no space left to write
 
 >>> issubclass(TopicError, UsageError), DamagedError("x").exit_code
@@ -67,3 +69,15 @@ class SpaceError(TopicrawlError):
     """No space left to write."""
 
     exit_code = 4
+
+
+class ClusterError(TopicrawlError):
+    """The server that workers share does not answer, or knows no such crawl."""
+
+    exit_code = 3
+
+
+class WipedError(ClusterError):
+    """The server has forgotten the crawl: what was still to be fetched is not known any more."""
+
+    exit_code = 6

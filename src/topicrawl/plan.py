@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -21,27 +21,28 @@ from topicrawl.collection.directory import Collection, occupied, topic_of
 from topicrawl.collection.duplicates import Duplicates
 from topicrawl.collection.links import packed
 from topicrawl.collection.shelf import Shelf
-from topicrawl.collection.store import Store, Stored
+from topicrawl.collection.store import Store
 from topicrawl.collection.told import Told
 from topicrawl.crawl import Crawl, seed_links
 from topicrawl.discoveries import Discoveries
 from topicrawl.documents.kinds import DOCUMENTS, SUFFIXES
 from topicrawl.documents.message import Limits as DocumentLimits
 from topicrawl.documents.reading import Documents
-from topicrawl.errors import CollectionError, SeedError, SettingError
+from topicrawl.errors import SeedError, SettingError
 from topicrawl.fetch.guard import networks
 from topicrawl.fetch.http import Http, HttpSettings
 from topicrawl.fetch.polite import Polite
 from topicrawl.fetch.replay import Recording
-from topicrawl.fetch.retry import TRANSIENT
-from topicrawl.frontier.contract import Offer, Rules
+from topicrawl.frontier.contract import Frontier
 from topicrawl.frontier.limits import Limits
 from topicrawl.frontier.monotony import Monotony
-from topicrawl.frontier.sqlite import Sqlite
+from topicrawl.frontier.redis_server import without_password
 from topicrawl.gathering import Gathering
 from topicrawl.guidance import Guidance
 from topicrawl.inquiries import Inquiries
 from topicrawl.lab.material import Recorded
+from topicrawl.membership import Membership, met
+from topicrawl.opening import own_frontier, reopen_failed, reopen_lost
 from topicrawl.parse.main_text import read_main
 from topicrawl.parts import Found, Parts
 from topicrawl.placing import Fences
@@ -59,7 +60,7 @@ from topicrawl.steering import steered
 from topicrawl.strategies.material import Material, Nothing
 from topicrawl.strategies.strategy import Setting, Strategy
 from topicrawl.topic import Topic
-from topicrawl.urls import container, fingerprint, join, origin
+from topicrawl.urls import join, origin
 
 log = logging.getLogger("topicrawl")
 
@@ -143,46 +144,69 @@ async def open_crawl(
     async def train() -> None:
         strategy.prepare(await _material(topic, settings, told, engines, styles=strategy.styles))
 
-    if is_new := not occupied(directory):
-        # Before anything is made: a strategy that lacks its input leaves no directory behind.
-        await train()
     facts: dict[str, Carry] = {"identity": identity(topic, settings), "seeds": list(urls)}
+    async with AsyncExitStack() as stack:
+        member = await stack.enter_async_context(met(directory, settings, urls))
+        if trained := not occupied(directory) and (member is None or member.is_new):
+            # Before anything is made: a strategy that lacks its input leaves no directory behind.
+            await train()
+        collection = stack.enter_context(_collection(directory, topic, settings, facts))
+        told.keep_seeds()
+        frontier = own_frontier(collection, settings) if member is None else await member.join(collection)
+        stack.push_async_callback(frontier.close)
+        await reopen_lost(collection, frontier)
+        http = await stack.enter_async_context(Http(_http_settings(settings)))
+        polite = _polite(http, settings, frontier, member)
+        keeping = Keeping(collection, polite, inquiries=_inquiries(engines, told, settings))
+        crawl = _crawl(keeping, strategy, settings, frontier, stack.enter_context(_documents(settings)))
+        if keeping.inquiries is not None:
+            await stack.enter_async_context(keeping.inquiries.about(crawl))
+        keeping.checkpoint = Checkpoint(collection, crawl)
+        await _taken_up(keeping.checkpoint, train, member, trained=trained)
+        collection.store.set_facts({"settings": _plain(settings), "stopped": None})
+        await reopen_failed(frontier, collection.store, urls)
+        await crawl.seed(seed_links(urls))
+        await stack.enter_async_context(steered(collection, crawl))
+        await stack.enter_async_context(nullcontext() if member is None else member.alive(crawl))
+        try:
+            yield crawl
+        finally:
+            await crawl.close()
+            # What was learned is worth keeping also when the crawl ended in an error.
+            keeping.checkpoint.save()
+
+
+@contextmanager
+def _collection(directory: Path, topic: Topic, settings: Settings, facts: Mapping[str, Carry]) -> Iterator[Collection]:
+    """The directory of the crawl, if it may hold this one."""
     with Collection(directory, topic, facts, min_free=settings.min_free << 20, about=_about(settings)) as collection:
         same(directory, collection.store.fact("identity"), facts["identity"])
         collection.check_space()
-        told.keep_seeds()
-        async with AsyncExitStack() as stack:
-            frontier = await _frontier(collection, settings)
-            stack.push_async_callback(frontier.close)
-            http = await stack.enter_async_context(Http(_http_settings(settings)))
-            polite = Polite(http, delay=settings.delay, robots=settings.robots)
-            polite.told = frontier.set_delay
-            polite.scope = partial(within, settings.only) if settings.only else None
-            keeping = Keeping(collection, polite, inquiries=_inquiries(engines, told, settings))
-            crawl = _crawl(keeping, strategy, settings, frontier, stack.enter_context(_documents(settings)))
-            if keeping.inquiries is not None:
-                await stack.enter_async_context(keeping.inquiries.about(crawl))
-            keeping.checkpoint = Checkpoint(collection, crawl)
-            await _taken_up(keeping.checkpoint, None if is_new else train)
-            collection.store.set_facts({"settings": _plain(settings), "stopped": None})
-            await _retried(crawl, collection.store, urls)
-            await crawl.seed(seed_links(urls))
-            await stack.enter_async_context(steered(collection, crawl))
-            try:
-                yield crawl
-            finally:
-                await crawl.close()
-                # What was learned is worth keeping also when the crawl ended in an error.
-                keeping.checkpoint.save()
+        yield collection
 
 
-async def _taken_up(checkpoint: Checkpoint, train: Callable[[], Awaitable[None]] | None) -> None:
-    """Go on from what an earlier run has learned, or begin; `train` is None when that was done already."""
-    if not await checkpoint.restore():
-        if train is not None:
-            await train()
-        # The next run has this instead of the material.
-        checkpoint.save()
+def _polite(http: Http, settings: Settings, frontier: Frontier, member: Membership | None) -> Polite:
+    polite = Polite(http, delay=settings.delay, robots=settings.robots)
+    polite.told = frontier.set_delay
+    polite.scope = partial(within, settings.only) if settings.only else None
+    polite.may_start = None if member is None else member.frontier.may_start
+    return polite
+
+
+async def _taken_up(
+    checkpoint: Checkpoint, train: Callable[[], Awaitable[None]], member: Membership | None, *, trained: bool
+) -> None:
+    """Go on from what an earlier run has learned, or begin; `trained` says whether that was done already."""
+    if await checkpoint.restore():
+        return
+    strategy = checkpoint.crawl.parts.strategy
+    if not trained and (member is None or not await member.trained(strategy)):
+        await train()
+        trained = True
+    if trained and member is not None:
+        await member.tell_trained(strategy)
+    # The next run has this instead of the material.
+    checkpoint.save()
 
 
 def _within(seeds: Sequence[str], settings: Settings) -> list[str]:
@@ -219,50 +243,6 @@ def _about(settings: Settings) -> dict[str, str]:
     return {name: text for name, text in told.items() if text}
 
 
-async def _frontier(collection: Collection, settings: Settings) -> Sqlite:
-    """The frontier of a collection, with all that the collection lost put back into it."""
-    path = collection.directory / "frontier.sqlite"
-    step, _ = report.counts(collection.store)
-    if step and not path.exists():
-        raise CollectionError(f"{path} is gone, and with it what was still to be fetched: bring it back from a backup")
-    rules = Rules(
-        delay=settings.delay,
-        host_pages=settings.host_pages,
-        lease_seconds=2 * Budget().deadline,
-        # Beyond our own attempts, only a page that kills the process each time uses them up.
-        attempts=settings.attempts + 20,
-    )
-    frontier = Sqlite(path, rules, time.time)
-    lost = collection.recover()
-    if lost:
-        log.warning("%d pages no longer read back and will be fetched again", len(lost))
-        # Where a redirect ended was settled with it, and must be opened with it.
-        opened = [_asked(collection.store, row) for row in lost]
-        ends = [Offer(replace(row.link, url=row.url), row.place) for row in opened if row.url != row.requested]
-        await frontier.reopen([*(Offer(row.link, row.place) for row in opened), *ends])
-        collection.store.forget(lost)
-    return frontier
-
-
-def _asked(store: Store, row: Stored) -> Stored:
-    """The visit to make again for a lost one: for a file of an archive, the archive's."""
-    is_file = row.source and container(row.requested) == row.source
-    return (store.visit_of(row.source) if is_file else None) or row
-
-
-async def _retried(crawl: Crawl, store: Store, seeds: Sequence[str]) -> None:
-    """Open again what failed in passing: seeds that are named again, and all of it when nothing else is left."""
-    frontier = crawl.parts.frontier
-    names = ",".join(f"'{failure}'" for failure in sorted(TRANSIENT))
-    where = f"failure IN ({names})"
-    if (await frontier.counts()).waiting:
-        failed = [row for url in seeds for row in store.visits(f"{where} AND id=?", (fingerprint(url),))]
-    else:
-        failed = list(store.visits(where))
-    if failed:
-        await frontier.reopen([Offer(row.link, row.place) for row in failed])
-
-
 async def _material(
     topic: Topic, settings: Settings, told: Told, engines: Sequence[Provider], *, styles: bool
 ) -> Material:
@@ -292,7 +272,7 @@ async def _gathered(topic: Topic, settings: Settings, told: Told, engines: Seque
 
 
 def _plain(settings: Settings) -> dict[str, Carry]:
-    values = dataclasses.asdict(settings)
+    values = {**dataclasses.asdict(settings), "frontier": without_password(settings.frontier)}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
@@ -351,7 +331,7 @@ def _documents(settings: Settings) -> AbstractContextManager[Documents | None]:
 
 
 def _crawl(
-    keeping: Keeping, strategy: Strategy, settings: Settings, frontier: Sqlite, documents: Documents | None
+    keeping: Keeping, strategy: Strategy, settings: Settings, frontier: Frontier, documents: Documents | None
 ) -> Crawl:
     discoveries = Discoveries(strategy.setting.topic.threshold, settings.stop_when_found)
     discoveries.again(report.discoveries(keeping.collection.store, discoveries.threshold))

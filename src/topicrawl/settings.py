@@ -51,6 +51,9 @@ class Settings:
     proxy: Annotated[str, "An HTTP proxy for all requests, as a URL."] = ""
     allow_net: Annotated[tuple[str, ...], "A private network that may be asked, such as 127.0.0.0/8."] = ()
     resolve: Annotated[tuple[str, ...], "A fixed address for a host name, as name=address."] = ()
+    frontier: Annotated[str, "A Redis that workers share, such as redis://host:6379/0; by default a file."] = ""
+    lease: Annotated[float, "Seconds after which a worker that is not heard of is given up."] = 60.0
+    capacity: Annotated[int, "Links that wait in Redis at the most, the worst go first; 0: no limit."] = 0
     min_free: Annotated[int, "Stop when less than this many MB are free on the disk."] = 100
 
     def __post_init__(self) -> None:
@@ -64,6 +67,8 @@ class Settings:
         for name in self.only:
             if canonical(f"http://{name}/") != f"http://{name}/" or ":" in name:
                 raise SettingError(f"only takes a host name such as example.org, not {name!r}")
+        if self.frontier and self.lease < 1:
+            raise SettingError("lease must be 1 or more: a request may take as long")
         if self.concurrency < 1 or self.attempts < 1:
             raise SettingError("concurrency and attempts must be 1 or more")
         networks(self.allow_net)

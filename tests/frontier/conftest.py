@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+import socket
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 
 import pytest
+from tests.redis_server import RedisServer, running
 
 from topicrawl.frontier.contract import Counts, Entry, Frontier, Lease, Offer, Rules
 from topicrawl.frontier.memory import Memory
+from topicrawl.frontier.redis import Redis
+from topicrawl.frontier.redis_crawl import first_facts
+from topicrawl.frontier.redis_server import Server
 from topicrawl.frontier.sqlite import Sqlite
 from topicrawl.records import Link, Place
 from topicrawl.urls import host as host_of
@@ -58,10 +65,15 @@ def kept(link: Link) -> Link:
 
 
 class Oracle:
-    """The contract, word for word."""
+    """The contract, word for word.
 
-    def __init__(self, rules: Rules, clock: Clock) -> None:
-        self.rules, self.clock = rules, clock
+    `shared`: for many workers. Then little is kept of links that are done, a killed process leaves its leases behind
+    until they are overdue, and a request may have left late in an overdue lease.
+    """
+
+    def __init__(self, rules: Rules, clock: Clock, *, shared: bool = False) -> None:
+        self.rules, self.clock, self.shared = rules, clock, shared
+        self.numbers = 0
         self.items: dict[str, Item] = {}
         self.hosts: dict[str, Host] = {}
         self.before = self.noted = clock()  # what the clock showed last, and what was written down of it
@@ -116,11 +128,13 @@ class Oracle:
             return False
         self.spare(item.host, unused)
         item.state, item.reason, item.completed = "done", reason, True
+        self.forget(item)
         self.postpone(item.host, now, wait)
         if self.is_spent(item.host):
             for other in self.all("waiting"):
                 if other.host == item.host:
                     other.state, other.reason = "dropped", "host_budget"
+                    self.forget(other)
         self.take(offers)
         return True
 
@@ -144,9 +158,10 @@ class Oracle:
         self.now()
         for url in urls:
             self.host(host_of(url))
-            item = self.items.setdefault(url, Item(Link(url), Place(0.0), 0.0, len(self.items)))
+            item = self.items.setdefault(url, Item(Link(url), Place(0.0), 0.0, self.number()))
             if item.state in ("waiting", "dropped"):
                 item.state, item.reason, item.attempts = "done", reason, 0
+                self.forget(item)
 
     def reopen(self, offers: Sequence[Offer]) -> None:
         self.now()
@@ -186,6 +201,8 @@ class Oracle:
 
     def crash(self) -> None:
         """The process is killed: nobody writes down what the clock shows, and requests may have just begun."""
+        if self.shared:
+            return
         for item in self.all("leased"):
             self.put_back(item, count=True)
         self.before = self.noted
@@ -194,6 +211,8 @@ class Oracle:
 
     def open(self) -> None:
         """The next process goes on with the same file."""
+        if self.shared:
+            return
         now = self.now()
         self.noted = self.before
         for host in self.hosts.values():
@@ -215,6 +234,9 @@ class Oracle:
         for item in self.all("leased"):
             if item.until <= time + self.offset:
                 self.put_back(item, count=True)
+                if self.shared:
+                    host, late = self.host(item.host), item.until - 0.2 * self.rules.lease_seconds
+                    host.hold = max(host.hold, late + host.delay)
         return time + self.offset
 
     def host(self, name: str) -> Host:
@@ -257,6 +279,22 @@ class Oracle:
             item.attempts -= 1
         elif item.attempts >= self.rules.attempts:
             item.state, item.reason = "dropped", "set_aside"
+            self.forget(item)
+
+    def number(self) -> int:
+        self.numbers += 1
+        return self.numbers
+
+    def forget(self, item: Item) -> None:
+        """Of what is done or dropped for good, only that remains; of what had no room, the score to beat."""
+        if self.shared:
+            score = item.place.score if item.reason == "dropped" else 0.0
+            item.link, item.place, item.first_score, item.attempts = Link(item.link.url), Place(score), score, 0
+
+    def remember(self, item: Item, link: Link, place: Place) -> None:
+        """What was forgotten is as if it had just been found."""
+        if self.shared:
+            item.link, item.first_score, item.seq = link, place.score, self.number()
 
     def take(self, offers: Sequence[Offer], *, reopen: bool = False) -> int:
         new = 0
@@ -269,13 +307,14 @@ class Oracle:
                 if self.is_spent(item.host):
                     item.completed = was_completed
                 else:
+                    self.remember(item, link, place)
                     depth = min(link.depth, item.link.depth)
                     item.state, item.attempts, item.reason = "waiting", 0, ""
                     item.place, item.link = place, replace(link, depth=depth)
             elif self.is_spent(host_of(link.url)):
                 pass
             elif item is None:
-                self.items[link.url] = Item(link, place, place.score, len(self.items))
+                self.items[link.url] = Item(link, place, place.score, self.number())
                 new += 1
             else:
                 self.take_known(item, offer)
@@ -283,12 +322,14 @@ class Oracle:
         if 0 < self.rules.capacity < len(waiting):
             for item in waiting[: len(waiting) - int(self.rules.capacity * 0.9)]:
                 item.state, item.reason = "dropped", "dropped"
+                self.forget(item)
         return new
 
     def take_known(self, item: Item, offer: Offer) -> None:
         better = offer.place.score > item.place.score
         if better and item.reason == "dropped" and item.state == "dropped":
             item.state, item.reason = "waiting", ""
+            self.remember(item, kept(offer.link), offer.place)
         if item.state == "waiting" and (better or offer.replace):
             item.place = offer.place
             if better:
@@ -298,6 +339,7 @@ class Oracle:
 class InMemory:
     """Nothing outlives it."""
 
+    share, shared = 1.0, False
     endings: tuple[str, ...] = ()
 
     def __init__(self, folder: Path) -> None:
@@ -310,6 +352,7 @@ class InMemory:
 class InFile:
     """One file; a crash is a copy of it as it was at that instant."""
 
+    share, shared = 1.0, False
     endings: tuple[str, ...] = ("close", "crash")
 
     def __init__(self, folder: Path) -> None:
@@ -331,17 +374,58 @@ class InFile:
         await frontier.close()
 
 
+class InRedis:
+    """One crawl in a server; a crash is a connection that ends without a word."""
+
+    # Asking a server takes its time; TOPICRAWL_SHARE=1 does all that is done to the others.
+    share, shared = float(os.environ.get("TOPICRAWL_SHARE", "0.2")), True
+    endings: tuple[str, ...] = ("close", "crash")
+    server: RedisServer
+
+    def __init__(self, folder: Path) -> None:
+        self.base = f"{{topicrawl}}:{folder}"
+        self.epoch = ""
+
+    def open(self, rules: Rules, clock: Clock) -> Frontier:
+        if not self.epoch:
+            facts = first_facts(rules)
+            self.epoch = facts["epoch"]
+            self.command("HSET", f"{self.base}:c", *(text for pair in facts.items() for text in pair))
+        return Redis(Server(self.server.address), self.base, self.epoch, "worker", clock=clock)
+
+    async def crash(self, frontier: Frontier) -> None:
+        assert isinstance(frontier, Redis)
+        await frontier.server.close()
+
+    def command(self, *words: str) -> None:
+        with socket.create_connection(("127.0.0.1", self.server.port)) as line:
+            parts = "".join(f"${len(word.encode())}\r\n{word}\r\n" for word in words)
+            line.sendall(f"*{len(words)}\r\n{parts}".encode())
+            assert line.recv(64).startswith(b":")
+
+
 #: Every implementation; a new one is put into this table.
-KINDS = {"memory": InMemory, "file": InFile}
+KINDS = {"memory": InMemory, "file": InFile, "redis": InRedis}
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    if importlib.util.find_spec("redis") is None:
+        pytest.skip("redis-py is not installed: pip install 'topicrawl[cluster]'")
+    with running(tmp_path_factory.mktemp("redis")) as server:
+        yield server
 
 
 @pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest, tmp_path: Path) -> InMemory | InFile:
-    return KINDS[request.param](tmp_path)
+def kind(request: pytest.FixtureRequest, tmp_path: Path) -> InMemory | InFile | InRedis:
+    found = KINDS[request.param](tmp_path)
+    if isinstance(found, InRedis):
+        found.server = request.getfixturevalue("redis_server")
+    return found
 
 
 @pytest.fixture
-def kinds() -> dict[str, type[InMemory] | type[InFile]]:
+def kinds() -> dict[str, type[InMemory] | type[InFile] | type[InRedis]]:
     return KINDS
 
 

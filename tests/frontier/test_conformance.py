@@ -33,7 +33,7 @@ class Trial:
     def __init__(self, kind: Any, oracle: Any, clock: Any, rules: Rules, seed: int) -> None:
         self.kind, self.clock, self.rules, self.random = kind, clock, rules, random.Random(seed)
         self.subject: Frontier = kind.open(rules, clock)
-        self.oracle = oracle(rules, clock)
+        self.oracle = oracle(rules, clock, shared=kind.shared)
         self.leases: list[tuple[Lease, Lease]] = []  # of the subject and of the oracle; also stale ones
         # Politeness is judged by the time that really passed, whatever the clock shows.
         self.elapsed, self.starts, self.delays = 0.0, dict[str, float](), dict[str, float]()
@@ -205,8 +205,9 @@ class Trial:
 def test_every_operation_does_what_the_oracle_does(kind: Any, oracle: Any, clock: Any, name: str) -> None:
     seed = list(TABLE).index(name)
     trial = Trial(kind, oracle, clock, TABLE[name], seed)
-    asyncio.run(trial.run(OPERATIONS))
-    assert trial.oracle.tokens > OPERATIONS / 30
+    operations = int(OPERATIONS * kind.share)
+    asyncio.run(trial.run(operations))
+    assert trial.oracle.tokens > operations / 30
 
 
 @pytest.mark.parametrize("score", [inf, -inf, float("nan")])

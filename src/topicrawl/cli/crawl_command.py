@@ -86,7 +86,7 @@ def command(**options: Any) -> None:
     given = {name: value for name, value in options.items() if name not in names and value not in (None, ())}
     asked = Asked(**{name: options[name] for name in names - {"given"}}, given=given)
     agreed = _agreed(asked)
-    sys.exit(run(_crawled(asked, agreed, _found(asked, agreed))))
+    sys.exit(run(crawled(asked, agreed, _found(asked, agreed))))
 
 
 @dataclass(frozen=True)
@@ -170,12 +170,12 @@ def _found(asked: Asked, agreed: tuple[Path, Topic, Settings]) -> Found | None:
     text = asked.seed_text()
     if text.lstrip().startswith("{"):
         return told_again(text, str(asked.seed_file))
-    if asked.seeds or asked.seed_file or occupied(directory):
+    if asked.seeds or asked.seed_file or occupied(directory) or settings.frontier:
         return None
     return for_crawl(topic, settings, as_json=asked.as_json)
 
 
-async def _crawled(asked: Asked, agreed: tuple[Path, Topic, Settings], found: Found | None) -> int:
+async def crawled(asked: Asked, agreed: tuple[Path, Topic, Settings], found: Found | None) -> int:
     """Run the crawl and return the exit code."""
     # The HTTP client and all: the help text needs none of it.
     from topicrawl.plan import open_crawl
@@ -196,7 +196,8 @@ async def _crawled(asked: Asked, agreed: tuple[Path, Topic, Settings], found: Fo
     _closing_words(asked, directory, stop, tally)
     if stop == Stop.INTERRUPTED:
         return INTERRUPTED
-    return 0 if tally.pages else NOTHING_FETCHED
+    # Where many work on one crawl, others may have fetched it all.
+    return 0 if tally.pages or settings.frontier else NOTHING_FETCHED
 
 
 async def _shown(crawl: Crawl, tally: Tally, show: Show) -> Stop:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from topicrawl.fetch.http import Http
-from topicrawl.fetch.pace import Pace
+from topicrawl.fetch.pace import Pace, Turn
 from topicrawl.fetch.redirects import followed
 from topicrawl.fetch.robots import MAX_BYTES, Robots
 from topicrawl.records import Link, Response
@@ -23,7 +24,8 @@ class Polite:
 
     `told` is called with a host and the longer delay that its robots.txt asks for, before a page is asked for: whoever
     remembers delays across restarts must know it before anything can go wrong. Redirects to hosts outside `scope` are
-    not followed.
+    not followed. Where others ask the same hosts, `may_start` says whether it is still our turn at one, and a redirect
+    to another host is never followed at once.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class Polite:
         self.http = http
         self.told: Callable[[str, float], Awaitable[None]] | None = None
         self.scope: Callable[[str], bool] | None = None
+        self.may_start: Callable[[str], bool] | None = None
         self._pace = Pace(delay, clock=clock, sleep=sleep)
         # The product token alone: with version and contact, no group of a robots.txt would match.
         agent = http.settings.agent.partition("/")[0]
@@ -49,6 +52,8 @@ class Polite:
 
     def _free(self, name: str) -> bool:
         """Whether a redirect to another host may be followed at once."""
+        if self.may_start is not None:
+            return False
         return self._pace.free(name) and (self.scope is None or self.scope(f"http://{name}/"))
 
     def delay_of(self, name: str) -> float:
@@ -81,8 +86,16 @@ class Polite:
             if self.told is not None and delay > self._pace.delay:
                 await self.told(host(url), delay)
         async with self._pace.turn(host(url), delay) as turn:
-            return await self.http.get(url, sent=turn.started)
+            return await self.http.get(url, sent=partial(self._leaves, turn, url))
 
     async def _robots_txt(self, url: str) -> Response:
         async with self._pace.turn(host(url)) as turn:
-            return await self.http.get(url, limit=MAX_BYTES, any_type=True, cut=True, sent=turn.started)
+            return await self.http.get(
+                url, limit=MAX_BYTES, any_type=True, cut=True, sent=partial(self._leaves, turn, url)
+            )
+
+    def _leaves(self, turn: Turn, url: str) -> None:
+        """The request is about to leave. Connecting may have taken long, and the process may have been asleep."""
+        if self.may_start is not None and not self.may_start(host(url)):
+            raise TimeoutError("the turn at the host is over")
+        turn.started()

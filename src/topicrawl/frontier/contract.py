@@ -13,7 +13,8 @@ first out. A host may be asked when its delay since its last lease has passed, i
 Any prefix of what was written is a consistent frontier: after a crash a link may be fetched again, never
 lost.
 Time runs forward only: when the clock is set back, delays and leases go on from where they were.
-Of a link its url, source, anchor and depth are kept; the rest serves placing and is gone afterwards.
+Of a link its url, source, anchor and depth are kept; the rest serves placing and is gone afterwards. Where many
+workers share a frontier, little more than that is kept of a link once it is done or dropped: its state and its reason.
 """
 
 from __future__ import annotations

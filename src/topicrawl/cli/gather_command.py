@@ -1,0 +1,57 @@
+"""`topicrawl gather`: one collection out of the directories of many workers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import click
+
+
+@click.command("gather")
+@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("workers", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option("--distinct/--no-distinct", default=True, help="Leave out pages that repeat others. [default: yes]")
+def command(out: Path, workers: tuple[Path, ...], distinct: bool) -> None:
+    """Make one collection OUT of the directories of WORKERS, as if one machine had made the crawl.
+
+    The workers' directories are only read. They may be copies, brought here from other machines.
+
+    \b
+    Example:
+      topicrawl gather dengue-fever-all dengue-fever dengue-fever-1 dengue-fever-2
+    """
+    import asyncio
+
+    from topicrawl import parse
+    from topicrawl.collection.directory import Collection, topic_of
+    from topicrawl.collection.merge import Merge, checked
+
+    facts = checked(out, workers)
+    with Collection(out, topic_of(workers[0]), facts) as collection:
+        merge = Merge(collection, workers, partial(parse.read, context=False), distinct=distinct)
+        for number in merge.run():
+            click.echo(f"\r{number} visits", nl=False, err=True)
+        urls = [row.requested for row in collection.store.visits()]
+        asyncio.run(_settled(out / "frontier.sqlite", urls))
+    done = merge.done
+    click.echo(
+        f"\r{done.pages} pages in {out}; {done.failed} failures, {done.again} visits made twice, "
+        f"{done.twins} pages that repeat others",
+        err=True,
+    )
+
+
+async def _settled(path: Path, urls: Sequence[str]) -> None:
+    """A frontier in which all that was visited is done, for `status` and `why`."""
+    from topicrawl.frontier.contract import Rules
+    from topicrawl.frontier.sqlite import Sqlite
+
+    frontier = Sqlite(path, Rules(), time.time)
+    try:
+        for start in range(0, len(urls), 1000):
+            await frontier.settle(urls[start : start + 1000], "fetched")
+    finally:
+        await frontier.close()

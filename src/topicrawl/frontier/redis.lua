@@ -1,0 +1,630 @@
+#!lua
+-- The shared frontier: every operation is one run of this script, so it happens wholly or not at all. The first line
+-- lets a server that is full refuse it before it has begun.
+--
+-- KEYS[1]  where the crawl's keys begin; all of them carry one hash tag
+-- ARGV     epoch, life of the server, time (empty: the server's own), worker, operation, what it needs
+--
+-- :c           hash   facts, counters and the clock of the crawl
+-- :known:<n>   hash   fingerprint → code of a link that is done or dropped; small, so that Redis packs it
+-- :links       hash   fingerprint → a link that waits or is out
+-- :queue:<h>   zset   waiting links of a host by score; members are rank + fingerprint
+-- :hosts       hash   host → what politeness knows of it
+-- :ready       zset   rank + host by the score of its best link: hosts that may be asked now
+-- :wait        zset   host by the time from which it may be asked
+-- :leases      hash   token → what is out, where, with whom; :ends the same by time
+-- :reasons     hash   reason → number
+-- :workers     hash   worker → when it was heard of last, and what it said of itself
+-- the fact `pace` names a zset of all crawls of the server: host by the time before which nobody may ask it
+--
+-- A rank is the complement of the number a link was given when it was found: among equal scores the greatest member
+-- is the first one found, and that is the one Redis gives first from behind.
+
+local base = KEYS[1]
+local C, LINKS, HOSTS, READY, WAIT = base .. ':c', base .. ':links', base .. ':hosts', base .. ':ready', base .. ':wait'
+local LEASES, ENDS, REASONS = base .. ':leases', base .. ':ends', base .. ':reasons'
+local call, sub, pack, unpack_ = redis.call, string.sub, struct.pack, struct.unpack
+local max, min, floor, INF = math.max, math.min, math.floor, math.huge
+local LAST_RANK, NONE = 2 ^ 48 - 1, string.rep('\0', 6)
+local LINK, LINK_SIZE = '<ddI6BI2I2I2', 29 -- score, first score, number, out?, attempts, depth, length of the text
+local HOST = '<ddddddI4I4c6' -- own delay, last, hold, wait, blocked, due, pages, leased, rank in READY
+local LOAD = 200 -- known links in a bucket on average; the fullest stay below the 512 that Redis packs
+local SETTLED, COMPLETED, DROPPED = 0, 1, 2
+local LATE = 0.2 -- of a lease: nobody starts a request in this last part of it
+
+local NAMES = {
+  'epoch', 'life', 'outer', 'offset', 'inner', 'crashed', 'next', 'token', 'buckets', 'closed', 'waiting', 'leased',
+  'done', 'dropped', 'hosts', 'kept', 'delay', 'parallel', 'host_pages', 'lease', 'attempts', 'capacity', 'pages',
+  'paused', 'pace' }
+local c, before = {}, {}
+for i, value in ipairs(call('HMGET', C, unpack(NAMES))) do
+  c[NAMES[i]] = tonumber(value) or value
+  before[NAMES[i]] = c[NAMES[i]]
+end
+if not c.epoch or tostring(c.epoch) ~= ARGV[1] then
+  return redis.error_reply('WIPED')
+end
+local PARALLEL = c.parallel > 0 and c.parallel or INF
+local HOST_PAGES = c.host_pages > 0 and c.host_pages or INF
+local worker, dirty = ARGV[4], ARGV[3] ~= ''
+
+-- Time: forward only, also when the clock is set back.
+
+local time = tonumber(ARGV[3])
+if not time then
+  local now = call('TIME')
+  time = now[1] + now[2] / 1e6
+end
+if time < c.outer then
+  c.offset = c.offset + c.outer - time
+  dirty = true
+end
+c.outer = time
+local now = max(c.inner, time + c.offset)
+c.inner = now
+if c.life ~= ARGV[2] then
+  -- Another life of the server: the end of its log may be gone, and any host may have been asked a moment ago.
+  if c.life ~= '' then c.crashed = now end
+  c.life, dirty = ARGV[2], true
+end
+
+-- Hosts
+
+local seen = {}
+
+local function host(name)
+  local h = seen[name]
+  if h then return h end
+  local stored = call('HGET', HOSTS, name)
+  h = { name = name }
+  if stored then
+    h.own, h.last, h.hold, h.wait, h.blocked, h.due, h.pages, h.leased, h.rank = unpack_(HOST, stored)
+  else
+    h.own, h.last, h.hold, h.wait, h.blocked, h.due, h.pages, h.leased, h.rank = 0, -INF, -INF, 0, -INF, -INF, 0, 0, NONE
+    h.touched = true
+    c.hosts = c.hosts + 1
+  end
+  h.delay = max(c.delay, h.own)
+  h.last = max(h.last, c.crashed)
+  seen[name] = h
+  return h
+end
+
+local function touch(h)
+  h.touched = true
+  return h
+end
+
+local function queue(h)
+  return base .. ':queue:' .. h.name
+end
+
+local function ready_at(h)
+  return max(h.last + h.delay, h.hold, h.blocked)
+end
+
+-- Other crawls on this server are told until when a host is taken.
+local function tell(h, at)
+  if c.pace ~= '' then call('ZADD', c.pace, at - c.offset, h.name) end
+end
+
+-- Whether another crawl has the host at the moment; then it is looked at again a little later.
+local function is_taken(h)
+  if c.pace == '' then return false end
+  local until_ = tonumber(call('ZSCORE', c.pace, h.name) or '-inf')
+  -- What lies further ahead was written before the clock was set back.
+  if until_ <= time or until_ > time + 2 * c.lease then return false end
+  h.hold = max(h.hold, now + min(until_ - time, max(h.delay, 0.05)))
+  return true
+end
+
+local function is_spent(h, credit)
+  return h.pages - (credit or 0) >= HOST_PAGES
+end
+
+local function postpone(h, wait)
+  if wait > 0 and now + wait > h.hold then
+    h.hold, h.wait = now + wait, wait
+  end
+end
+
+-- Put a host where it belongs after a change, and write it down.
+local function file(h)
+  local top = call('ZRANGE', queue(h), -1, -1, 'WITHSCORES')
+  local rank, due = NONE, -INF
+  if top[1] and h.leased < PARALLEL and h.pages + h.leased < HOST_PAGES then
+    local at = ready_at(h)
+    if at <= now then
+      rank = sub(top[1], 1, 6)
+    elseif at < INF then
+      due = at
+    end
+  end
+  if h.rank ~= NONE and h.rank ~= rank then call('ZREM', READY, h.rank .. h.name) end
+  if rank ~= NONE then call('ZADD', READY, top[2], rank .. h.name) end
+  if due == -INF and h.due ~= -INF then
+    call('ZREM', WAIT, h.name)
+  elseif due ~= h.due then
+    call('ZADD', WAIT, due, h.name)
+  end
+  h.rank, h.due, h.touched = rank, due, false
+  call('HSET', HOSTS, h.name,
+    pack(HOST, h.own, h.last, h.hold, h.wait, h.blocked, due, h.pages, h.leased, rank))
+end
+
+-- Links that are done or dropped: a code each, in buckets that are split one after the other as they fill.
+
+local function round()
+  local size = 1
+  while size * 2 <= c.buckets do size = size * 2 end
+  return size
+end
+
+local level = round()
+
+local function bucket(mark)
+  local number = unpack_('>I4', mark)
+  local found = number % (2 * level)
+  if found >= c.buckets then found = number % level end
+  return base .. ':known:' .. found
+end
+
+local function split()
+  local new, moved, gone = c.buckets, {}, {}
+  local from = base .. ':known:' .. (new - level)
+  local all = call('HGETALL', from)
+  for i = 1, #all, 2 do
+    if unpack_('>I4', all[i]) % (2 * level) == new then
+      moved[#moved + 1], moved[#moved + 2] = all[i], all[i + 1]
+      gone[#gone + 1] = all[i]
+    end
+  end
+  if gone[1] then
+    call('HSET', base .. ':known:' .. new, unpack(moved))
+    call('HDEL', from, unpack(gone))
+  end
+  c.buckets = new + 1
+  level = round()
+end
+
+local function close(mark, code)
+  if call('HSET', bucket(mark), mark, code) == 1 then
+    c.closed = c.closed + 1
+    if c.closed > LOAD * c.buckets then split() end
+  end
+end
+
+local function open(mark)
+  c.closed = c.closed - call('HDEL', bucket(mark), mark)
+end
+
+local function code(reason, kind)
+  local number = call('HGET', REASONS, reason)
+  if not number then
+    number = call('HLEN', REASONS)
+    -- Most reasons are few; those that name an address are not.
+    if number >= 1000 or sub(reason, 1, 6) == 'moved ' then return kind .. reason end
+    call('HSET', REASONS, reason, number)
+  end
+  return number * 3 + kind
+end
+
+local function kind_of(code)
+  local number = tonumber(code)
+  if number then return number % 3 end
+  if sub(code, 1, 1) == 'D' then return DROPPED end
+  return tonumber(sub(code, 1, 1))
+end
+
+-- Links that wait or are out
+
+local function link_of(mark)
+  local stored = call('HGET', LINKS, mark)
+  if not stored then return nil end
+  local link = { mark = mark }
+  local length
+  link.score, link.first, link.number, link.out, link.attempts, link.depth, length = unpack_(LINK, stored)
+  link.text = sub(stored, LINK_SIZE + 1, LINK_SIZE + length)
+  link.place = sub(stored, LINK_SIZE + length + 1)
+  return link
+end
+
+local function packed(link)
+  return pack(LINK, link.score, link.first, link.number, link.out, link.attempts, link.depth, #link.text)
+    .. link.text .. link.place
+end
+
+local function member(link)
+  return pack('>I6', LAST_RANK - link.number) .. link.mark
+end
+
+local function store(link)
+  call('HSET', LINKS, link.mark, packed(link))
+end
+
+local function enqueue(link, h)
+  call('ZADD', queue(h), link.score, member(link))
+  touch(h)
+end
+
+local function forget(mark)
+  call('HDEL', LINKS, mark)
+end
+
+local function drop(mark, code_)
+  forget(mark)
+  close(mark, code_)
+  c.waiting, c.dropped = c.waiting - 1, c.dropped + 1
+end
+
+local function drop_host(h)
+  local budget = code('host_budget', DROPPED)
+  for _, each in ipairs(call('ZRANGE', queue(h), 0, -1)) do
+    drop(sub(each, 7), budget)
+  end
+  call('DEL', queue(h))
+  touch(h)
+end
+
+-- The worst go, and make room for many. What remains of them is the score to beat.
+local function sweep()
+  local surplus = c.waiting - floor(c.capacity * 0.9)
+  local worst = {}
+  for _, name in ipairs(call('HKEYS', HOSTS)) do
+    local found = call('ZRANGE', base .. ':queue:' .. name, 0, surplus - 1, 'WITHSCORES')
+    for i = 1, #found, 2 do
+      worst[#worst + 1] = { tonumber(found[i + 1]), found[i], name }
+    end
+  end
+  table.sort(worst, function(a, b)
+    if a[1] ~= b[1] then return a[1] < b[1] end
+    return a[2] < b[2]
+  end)
+  for i = 1, surplus do
+    local score, each, name = worst[i][1], worst[i][2], worst[i][3]
+    call('ZREM', base .. ':queue:' .. name, each)
+    touch(host(name))
+    drop(sub(each, 7), 'D' .. pack('<d', score))
+  end
+end
+
+-- Leases
+
+local function come_back(token, count)
+  local out = call('HGET', LEASES, token)
+  local mark, h = sub(out, 1, 9), nil
+  local length = unpack_('<I2', sub(out, 10, 11))
+  h = host(sub(out, 12, 11 + length))
+  call('HDEL', LEASES, token)
+  call('ZREM', ENDS, token)
+  h.leased = h.leased - 1
+  touch(h)
+  c.leased = c.leased - 1
+  local link = link_of(mark)
+  c.waiting = c.waiting + 1
+  if not count then
+    link.attempts = link.attempts - 1
+  elseif link.attempts >= c.attempts then
+    drop(mark, code('set_aside', DROPPED))
+    return h
+  end
+  link.out = 0
+  store(link)
+  enqueue(link, h)
+  return h
+end
+
+local function lease_of(token, mark)
+  local out = call('HGET', LEASES, token)
+  if not out or sub(out, 1, 9) ~= mark then return nil end
+  local length = unpack_('<I2', sub(out, 10, 11))
+  return host(sub(out, 12, 11 + length)), out
+end
+
+local function flush()
+  for _, h in pairs(seen) do
+    if h.touched then
+      file(h)
+      dirty = true
+    end
+  end
+  local changed = {}
+  for _, name in ipairs(NAMES) do
+    if c[name] ~= before[name] then
+      changed[#changed + 1], changed[#changed + 2] = name, c[name]
+      -- That time has passed is not worth a line in the log of the server.
+      dirty = dirty or (name ~= 'outer' and name ~= 'inner')
+    end
+  end
+  if dirty and changed[1] then call('HSET', C, unpack(changed)) end
+end
+
+-- Offers: mark, host, score + depth + replace, text of the link, rest of its place
+
+local function new_link(mark, score, depth, text, place)
+  c.next = c.next + 1
+  return { mark = mark, score = score, first = score, number = c.next, out = 0, attempts = 0, depth = depth,
+    text = text, place = place }
+end
+
+local function take(link, h, score, depth, replace, text, place)
+  local better = score > link.score
+  if link.out == 1 or not (better or replace == 1) then return end
+  link.score, link.place = score, place
+  if better then
+    link.text, link.depth = text, min(link.depth, depth)
+  end
+  store(link)
+  enqueue(link, h)
+end
+
+local function comes_back(mark, h, old, score, reopen)
+  local kind = kind_of(old)
+  if reopen and (kind == SETTLED or kind == COMPLETED) then
+    if is_spent(h, kind) then return false end
+    h.pages = h.pages - kind
+    c.done = c.done - 1
+    return true
+  end
+  if sub(old, 1, 1) ~= 'D' or is_spent(h) or score <= unpack_('<d', sub(old, 2)) then return false end
+  c.dropped = c.dropped - 1
+  return true
+end
+
+local function absorb(at, count, reopen)
+  local new = 0
+  for i = at, at + 5 * (count - 1), 5 do
+    local mark, h, text, place = ARGV[i], host(ARGV[i + 1]), ARGV[i + 3], ARGV[i + 4]
+    local score, depth, replace = unpack_('<dI2B', ARGV[i + 2])
+    local link = link_of(mark)
+    if link then
+      if not is_spent(h) then take(link, h, score, depth, replace, text, place) end
+    else
+      local old = call('HGET', bucket(mark), mark)
+      local welcome
+      if old then
+        welcome = comes_back(mark, h, old, score, reopen)
+        if welcome then open(mark) end
+      else
+        welcome = not is_spent(h)
+        if welcome then new = new + 1 end
+      end
+      if welcome then
+        link = new_link(mark, score, depth, text, place)
+        store(link)
+        enqueue(link, h)
+        c.waiting = c.waiting + 1
+      end
+    end
+  end
+  if c.capacity > 0 and c.waiting > c.capacity then sweep() end
+  return new
+end
+
+-- The best link of a host goes out.
+local function hand_out(h)
+  local link = link_of(sub(call('ZPOPMAX', queue(h))[1], 7))
+  link.attempts, link.out = link.attempts + 1, 1
+  store(link)
+  -- Tokens follow the clock, so that none is given a second time when the server has lost the end of its log.
+  c.token = max(c.token + 1, floor(now * 1e6))
+  call('HSET', LEASES, c.token, link.mark .. pack('<I2', #h.name) .. h.name .. worker)
+  call('ZADD', ENDS, now + c.lease, c.token)
+  h.last, h.leased = now, h.leased + 1
+  c.waiting, c.leased = c.waiting - 1, c.leased + 1
+  tell(h, now + c.lease)
+  return c.token, link
+end
+
+local function promote()
+  for _, name in ipairs(call('ZRANGE', WAIT, '-inf', now, 'BYSCORE')) do
+    file(host(name))
+    dirty = true
+  end
+end
+
+local function precise(number)
+  return string.format('%.17g', number)
+end
+
+-- What can be asked for
+
+local run = {}
+
+function run.add()
+  return absorb(7, tonumber(ARGV[6]), false)
+end
+
+function run.reopen()
+  return absorb(7, tonumber(ARGV[6]), true)
+end
+
+-- count, floor → token, host, link, …
+function run.lease()
+  local count, least, found = tonumber(ARGV[6]), tonumber(ARGV[7]), {}
+  if c.paused == 1 then return found end
+  if c.pages > 0 then count = min(count, c.pages - c.kept - c.leased) end
+  promote()
+  -- What overdue leases gave back is filed before anything is chosen.
+  for _, h in pairs(seen) do
+    if h.touched then file(h) end
+  end
+  if c.pace ~= '' then call('ZREMRANGEBYSCORE', c.pace, '-inf', time) end
+  while #found < 3 * count do
+    local top = call('ZRANGE', READY, -1, -1, 'WITHSCORES')
+    if not top[1] or tonumber(top[2]) < least then break end
+    local h = host(sub(top[1], 7))
+    if not is_taken(h) then
+      local token, link = hand_out(h)
+      found[#found + 1], found[#found + 2], found[#found + 3] = precise(token), h.name, packed(link)
+    end
+    file(h)
+    dirty = true
+  end
+  return found
+end
+
+-- for each: token, mark, reason, wait, unused, number of offers, offers → 1 or 0 each, then pages kept in all
+function run.complete()
+  local at, answers = 6, {}
+  while ARGV[at] do
+    local token, mark, reason, offers = ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 5])
+    local h = lease_of(token, mark)
+    if h then
+      call('HDEL', LEASES, token)
+      call('ZREM', ENDS, token)
+      h.leased, h.pages = h.leased - 1, h.pages + 1
+      if ARGV[at + 4] == '1' then h.last = h.last - h.delay end
+      postpone(h, tonumber(ARGV[at + 3]))
+      forget(mark)
+      close(mark, code(reason, COMPLETED))
+      c.leased, c.done = c.leased - 1, c.done + 1
+      if reason == 'fetched' then c.kept = c.kept + 1 end
+      tell(touch(h), max(h.last + h.delay, h.hold))
+      if is_spent(h) then drop_host(h) end
+      absorb(at + 6, offers, false)
+    end
+    answers[#answers + 1] = h and 1 or 0
+    at = at + 6 + 5 * offers
+  end
+  answers[#answers + 1] = c.kept
+  return answers
+end
+
+-- token, mark, wait, count, unused → 1 or 0
+function run.give_back()
+  local h = lease_of(ARGV[6], ARGV[7])
+  if not h then return 0 end
+  if ARGV[10] == '1' then h.last = h.last - h.delay end
+  postpone(h, tonumber(ARGV[8]))
+  come_back(ARGV[6], ARGV[9] == '1')
+  tell(h, max(h.last + h.delay, h.hold))
+  return 1
+end
+
+-- all that this worker has out
+function run.leave()
+  local all = call('HGETALL', LEASES)
+  for i = 1, #all, 2 do
+    local out = all[i + 1]
+    local length = unpack_('<I2', sub(out, 10, 11))
+    if sub(out, 12 + length) == worker then come_back(all[i], ARGV[6] == '1') end
+  end
+  return 0
+end
+
+local function extend(at, answers)
+  for i = at, #ARGV, 2 do
+    local h = lease_of(ARGV[i], ARGV[i + 1])
+    if h then
+      call('ZADD', ENDS, now + c.lease, ARGV[i])
+      tell(h, now + c.lease)
+    end
+    answers[#answers + 1] = h and 1 or 0
+  end
+  return answers
+end
+
+-- token, mark → 1 or 0
+function run.extend()
+  return extend(6, {})
+end
+
+-- what the worker says of itself, then token and mark of each lease → paused?, pages kept, pages wanted, 1 or 0 each
+function run.beat()
+  call('HSET', base .. ':workers', worker, precise(now - c.offset) .. ' ' .. ARGV[6])
+  return extend(7, { c.paused, c.kept, c.pages })
+end
+
+-- reason, then mark and host of each
+function run.settle()
+  local reason = code(ARGV[6], SETTLED)
+  for i = 7, #ARGV, 2 do
+    local mark, h = ARGV[i], host(ARGV[i + 1])
+    local link = link_of(mark)
+    if link then
+      if link.out == 0 then
+        call('ZREM', queue(h), member(link))
+        forget(mark)
+        close(mark, reason)
+        c.waiting, c.done = c.waiting - 1, c.done + 1
+        touch(h)
+      end
+    else
+      local old = call('HGET', bucket(mark), mark)
+      if not old or kind_of(old) == DROPPED then
+        if old then c.dropped = c.dropped - 1 end
+        close(mark, reason)
+        c.done = c.done + 1
+      end
+    end
+  end
+  return 0
+end
+
+-- mark, host, score, … → how many waited
+function run.rescore()
+  local count = 0
+  for i = 6, #ARGV, 3 do
+    local link = link_of(ARGV[i])
+    if link and link.out == 0 then
+      link.score = unpack_('<d', ARGV[i + 2])
+      store(link)
+      enqueue(link, host(ARGV[i + 1]))
+      count = count + 1
+    end
+  end
+  return count
+end
+
+function run.set_delay()
+  local h = touch(host(ARGV[6]))
+  h.own = tonumber(ARGV[7])
+  h.delay = max(c.delay, h.own)
+  return 0
+end
+
+-- host, seconds from now
+function run.block()
+  touch(host(ARGV[6])).blocked = now + tonumber(ARGV[7])
+  return 0
+end
+
+-- → seconds until a host may be asked, or nothing; and the same for what is out
+function run.next_ready()
+  promote()
+  for _, h in pairs(seen) do
+    if h.touched then file(h) end
+  end
+  local soon, out = INF, INF
+  if call('ZCARD', READY) > 0 then
+    soon = now
+  else
+    local first = call('ZRANGE', WAIT, 0, 0, 'WITHSCORES')
+    if first[1] then soon = tonumber(first[2]) end
+  end
+  local at = 0
+  while true do
+    local lease = call('ZRANGE', ENDS, at, at, 'WITHSCORES')
+    if not lease[1] or tonumber(lease[2]) >= out then break end
+    local length
+    local stored = call('HGET', LEASES, lease[1])
+    length = unpack_('<I2', sub(stored, 10, 11))
+    out = min(out, max(tonumber(lease[2]), ready_at(host(sub(stored, 12, 11 + length)))))
+    at = at + 1
+  end
+  return { precise(soon - now), precise(out - now) }
+end
+
+-- Nobody waits for a worker that does not answer: what is overdue goes back before anything else is done.
+for _, token in ipairs(call('ZRANGE', ENDS, '-inf', now, 'BYSCORE')) do
+  local ended = tonumber(call('ZSCORE', ENDS, token))
+  local h = come_back(token, true)
+  -- A request may have left as late as is allowed.
+  h.hold = max(h.hold, ended - LATE * c.lease + h.delay)
+  dirty = true
+end
+
+local answer = run[ARGV[5]]()
+flush()
+return answer

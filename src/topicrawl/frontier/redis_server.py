@@ -1,0 +1,238 @@
+"""The door to Redis or Valkey: connecting, refusing a server that would lose links, and waiting out its troubles.
+
+A server that is restarted, full or still loading is waited for; the crawl pauses meanwhile and loses nothing. One
+that cannot keep the promises (too old, evicting, without a log, without permission) is refused at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cache, partial
+from importlib.resources import files
+from typing import Any, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+from topicrawl.errors import ClusterError, SettingError, WipedError
+
+log = logging.getLogger("topicrawl")
+Result = TypeVar("Result")
+
+TAG = "{topicrawl}"  # one hash tag for all keys: one script may touch them all
+OLDEST = (7, 0)
+_PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)  # seconds between two attempts, the last again and again
+_SEIZE = 30.0  # seconds for one answer
+_PASSING = ("OOM", "MISCONF", "LOADING", "BUSY", "READONLY", "MASTERDOWN", "TRYAGAIN", "NOREPLICAS")
+_ADVICE = {
+    "OOM": "Redis is full: raise its maxmemory, the crawl goes on by itself",
+    "MISCONF": "Redis cannot write to its disk: make space there, the crawl goes on by itself",
+    "READONLY": "this Redis has become a replica: the crawl goes on when it is the master again",
+}
+
+
+class Server:
+    """A connection to one server that outlives the server's restarts.
+
+    `patience`: seconds that a server in trouble is waited for before the crawl gives up.
+    """
+
+    def __init__(self, address: str, *, patience: float = 600.0) -> None:
+        self.address = address
+        self.shown = without_password(address)
+        self.patience = patience
+        self.trouble = ""  # why nothing is done at the moment, for people
+        self.life = ""  # which run of the server answers; another after each of its restarts
+        self._client = self._made()
+        self._sha = ""
+
+    def _made(self) -> Any:
+        try:
+            from redis.asyncio import ConnectionPool, Redis
+            from redis.asyncio.retry import Retry
+            from redis.backoff import NoBackoff
+        except ImportError as error:
+            raise SettingError("a frontier in Redis needs redis-py: pip install 'topicrawl[cluster]'") from error
+        # What went wrong is decided here: the library would send a script again without asking who answers now.
+        options: dict[str, Any] = {"retry": Retry(NoBackoff(), 0), "protocol": 2, "socket_timeout": _SEIZE}
+        if "@" not in urlsplit(self.address).netloc and (password := os.environ.get("REDISCLI_AUTH")):
+            options["password"] = password
+        try:
+            pool = ConnectionPool.from_url(self.address, redis_connect_func=self._met, **options)
+        except ValueError as error:
+            raise SettingError(f"{self.shown} is no address of a Redis: write redis://host:6379/0") from error
+        client = Redis.from_pool(pool)
+        # Answers are taken as they come: what the library makes of them changes with its versions.
+        client.response_callbacks.clear()
+        return client
+
+    async def _met(self, connection: Any) -> None:
+        """Called for every new connection: it may lead to another run of the server."""
+        await connection.on_connect()
+        await connection.send_command("INFO", "server")
+        self.life = "r" + info(await connection.read_response())["run_id"]
+
+    async def run(self, base: str, *values: str | bytes | float) -> Any:
+        """Run the frontier's script: epoch, time, worker, operation, and what it needs."""
+        from redis.exceptions import NoScriptError
+
+        async def evaluated() -> Any:
+            if not self._sha:
+                self._sha = await self._client.script_load(script())
+            epoch, *rest = values
+            try:
+                return await self._client.evalsha(self._sha, 1, base, epoch, self.life, *rest)
+            except NoScriptError:
+                self._sha = await self._client.script_load(script())
+                return await self._client.evalsha(self._sha, 1, base, epoch, self.life, *rest)
+
+        return await self.patiently(evaluated)
+
+    async def ask(self, *command: str | bytes | float) -> Any:
+        """One plain command."""
+        return await self.patiently(partial(self._client.execute_command, *command))
+
+    async def ask_all(self, commands: list[tuple[str | bytes | float, ...]]) -> list[Any]:
+        """Several plain commands on one way."""
+
+        async def asked() -> list[Any]:
+            pipeline = self._client.pipeline(transaction=False)
+            for command in commands:
+                pipeline.execute_command(*command)
+            answers: list[Any] = await pipeline.execute()
+            return answers
+
+        return await self.patiently(asked)
+
+    async def patiently(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
+        """Try until the server is well again. A script that was run and whose answer was lost may be run twice."""
+        from redis.exceptions import ConnectionError as Unreachable
+        from redis.exceptions import ResponseError
+        from redis.exceptions import TimeoutError as Silent
+
+        tries, since = 0, time.monotonic()
+        while True:
+            try:
+                answer = await attempt()
+            except (Unreachable, Silent, ResponseError) as error:
+                trouble = self._passing(error)
+            else:
+                if tries:
+                    log.warning("%s answers again", self.shown)
+                    self.trouble = ""
+                return answer
+            if not tries:
+                log.warning("%s: %s", self.shown, trouble)
+            self.trouble = trouble
+            if time.monotonic() - since >= self.patience:
+                # Whoever has given up once does not wait again while it tidies up.
+                self.patience = 0.0
+                raise ClusterError(f"{self.shown}: {trouble}; start again with the same command when it is well")
+            await asyncio.sleep(_PAUSES[min(tries, len(_PAUSES) - 1)])
+            tries += 1
+
+    def _passing(self, error: Exception) -> str:
+        """What is wrong, if it may pass; else it is raised in our words."""
+        from redis.exceptions import AuthenticationError, NoPermissionError, ResponseError
+
+        text = str(error)
+        if isinstance(error, AuthenticationError | NoPermissionError) or text.startswith(("NOAUTH", "WRONGPASS")):
+            raise self.refused(error) from error
+        if "WIPED" in text:
+            raise WipedError(
+                f"{self.shown}: the state of the crawl is gone from Redis, so nobody knows what was still to be "
+                "fetched; bring Redis back from a backup, or gather what was fetched and start a new crawl"
+            ) from error
+        if isinstance(error, ResponseError):
+            # redis-py takes the first word away from errors that it knows.
+            name = _NAMES.get(type(error).__name__) or text.partition(" ")[0]
+            if name not in _PASSING:
+                raise error
+            return _ADVICE.get(name, f"Redis is busy ({text})")
+        return f"no answer from Redis ({text or type(error).__name__})"
+
+    def refused(self, error: Exception) -> SettingError:
+        """The server does not let us do what we must."""
+        return SettingError(
+            f"{self.shown} refuses us ({error}): name a user and its password in the address, and give that user "
+            f"what is needed: ACL SETUSER name on >password '~{TAG}*' +@all -@admin -@dangerous +info +keys"
+        )
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self._client.aclose()
+        await self._client.connection_pool.disconnect()
+
+
+_TRY = "return redis.call('HSET', KEYS[1], 'a', 1) + redis.call('DEL', KEYS[1])"
+_NAMES = {"OutOfMemoryError": "OOM", "BusyLoadingError": "LOADING", "ReadOnlyError": "READONLY"}
+
+
+async def connected(address: str, *, patience: float = 600.0) -> Server:
+    """A server that can keep a frontier; one that cannot is refused with the line that mends it."""
+    server = Server(address, patience=0.0)
+    try:
+        check(info(await server.ask("INFO")), server.shown)
+        await server.ask("EVAL", _TRY, 1, f"{TAG}:try")
+    except BaseException:
+        await server.close()
+        raise
+    server.patience = patience
+    return server
+
+
+def check(facts: Mapping[str, str], shown: str) -> None:
+    """Refuse a server that would lose links, from what `INFO` says of it.
+
+    >>> good = {"redis_version": "7.0.15", "maxmemory_policy": "noeviction", "aof_enabled": "1", "role": "master"}
+    >>> check(good, "redis://r")
+    >>> check({**good, "redis_version": "6.2.1"}, "redis://r")
+    Traceback (most recent call last):
+    topicrawl.errors.SettingError: redis://r is version 6.2.1: upgrade it to Redis 7.0 or Valkey, or newer
+    """
+    version = facts.get("valkey_version") or facts.get("redis_version", "0")
+    if tuple(int(part) for part in version.split(".")[:2]) < OLDEST:
+        raise SettingError(f"{shown} is version {version}: upgrade it to Redis 7.0 or Valkey, or newer")
+    if facts.get("cluster_enabled") == "1":
+        raise SettingError(f"{shown} is one node of a Redis Cluster: name a server that is not sharded")
+    if facts.get("role", "master") != "master":
+        raise SettingError(f"{shown} is a replica: name its master ({facts.get('master_host', 'unknown')})")
+    policy = facts.get("maxmemory_policy", "")
+    if policy != "noeviction":
+        raise SettingError(
+            f"{shown} throws keys away when it is full ({policy}), and links with them: "
+            "redis-cli CONFIG SET maxmemory-policy noeviction"
+        )
+    if facts.get("aof_enabled") != "1":
+        raise SettingError(
+            f"{shown} keeps no log on its disk, a restart would lose the crawl: redis-cli CONFIG SET appendonly yes"
+        )
+
+
+def info(answer: bytes) -> dict[str, str]:
+    """What `INFO` says, by name.
+
+    >>> info(b"# Server\\r\\nredis_version:7.0.15\\r\\n")
+    {'redis_version': '7.0.15'}
+    """
+    pairs = (line.partition(":") for line in answer.decode().splitlines() if ":" in line)
+    return {name: value for name, _, value in pairs}
+
+
+def without_password(address: str) -> str:
+    """An address as it may be shown and stored.
+
+    >>> without_password("rediss://me:secret@example.org:6380/1")
+    'rediss://me@example.org:6380/1'
+    """
+    parts = urlsplit(address)
+    user, at, place = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=f"{user.partition(':')[0]}{at}{place}".removeprefix("@")))
+
+
+@cache
+def script() -> str:
+    """The text of the script."""
+    return files("topicrawl.frontier").joinpath("redis.lua").read_text("utf-8")

@@ -1,0 +1,148 @@
+"""A shared crawl under attack: real workers, a real Redis, and a web server whose log is the judge."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import count, pairwise
+from pathlib import Path
+from random import Random
+
+from tests.redis_server import RedisServer
+
+NAME = "dengue"
+
+
+@dataclass
+class Plan:
+    """How large the web is, and what is done to the crawl."""
+
+    pages: int
+    hosts: int
+    workers: int
+    kills: int
+    delay: float
+    lease: float
+    server_kills: int = 1
+    cut: int = 40_000  # bytes from the end of the server's log
+    pause: float = 0.4  # seconds for which the server is full
+
+
+@dataclass
+class Attacked:
+    """Runs workers and does them harm."""
+
+    folder: Path
+    redis: RedisServer
+    port: int
+    plan: Plan
+    random: Random = field(default_factory=lambda: Random(20261116))
+    workers: list[tuple[Path, subprocess.Popen[bytes]]] = field(default_factory=list)
+    numbers: count[int] = field(default_factory=count)
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "requests.log"
+
+    def first(self) -> None:
+        """The worker that starts the crawl."""
+        plan = self.plan
+        self._start(
+            self.folder / NAME, "crawl", "dengue fever", "--out", str(self.folder / NAME), "--pages", "0",
+            "--seed", f"http://127.0.1.1:{self.port}/p/0", "--delay", str(plan.delay), "--lease", str(plan.lease),
+            "--allow-net", "127.0.0.0/8", "--min-free", "0", "--frontier", self.redis.address,
+        )  # fmt: skip
+
+    def worker(self, directory: Path | None = None) -> None:
+        """One more; in the directory of one that was killed, or in a new one."""
+        directory = directory or self.folder / f"worker-{next(self.numbers)}"
+        self._start(directory, "worker", self.redis.address, NAME, "--out", str(directory))
+
+    def _start(self, directory: Path, *words: str) -> None:
+        command = [sys.executable, "-m", "topicrawl", *words]
+        with (self.folder / "errors.log").open("ab") as errors:
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
+        self.workers.append((directory, process))
+
+    def requests(self) -> list[tuple[float, str, str]]:
+        rows = (line.split("\t") for line in self.log.read_text().split("\n")[:-1]) if self.log.exists() else ()
+        return [(float(at), host, path) for at, host, path in rows]
+
+    def fetched(self) -> Counter[str]:
+        return Counter(path for _, _, path in self.requests() if path.startswith("/p/"))
+
+    def wait_for(self, pages: int, seconds: float = 600.0) -> None:
+        """Until so many different pages have been asked for."""
+        until = time.monotonic() + seconds
+        while len(self.fetched()) < pages and time.monotonic() < until:
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """Kill a worker and put another in its place, in its directory or in a new one."""
+        directory, process = self.workers.pop(self.random.randrange(len(self.workers)))
+        process.kill()
+        process.wait()
+        self.worker(directory if self.random.random() < 0.5 else None)
+
+    def freeze(self) -> None:
+        """Stop a worker for longer than a lease, then let it go on."""
+        _, process = self.workers[0]
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(1.5 * self.plan.lease)
+        process.send_signal(signal.SIGCONT)
+
+    def kill_server(self, cut: int) -> None:
+        """Kill the server, cut off the end of its log, and start it again."""
+        self.redis.kill()
+        log = self.redis.log
+        os.truncate(log, max(0, log.stat().st_size - cut))
+        self.redis.start()
+
+    def ask(self, *words: str) -> None:
+        """A command to the server."""
+        subprocess.run(["redis-cli", "-p", str(self.redis.port), *words], check=True, stdout=subprocess.DEVNULL)
+
+    def rest(self) -> None:
+        """Let things go on as they are for a moment."""
+        time.sleep(self.plan.pause)
+
+    def ended(self, seconds: float = 600.0) -> list[int]:
+        """How the workers ended."""
+        return [process.wait(timeout=seconds) for _, process in self.workers]
+
+    def close(self) -> None:
+        for _, process in self.workers:
+            process.kill()
+            process.wait()
+
+    def closest(self) -> float:
+        """Seconds between the two requests to one host that are closest to each other."""
+        asked = self.requests()
+        by_host: dict[str, list[float]] = {}
+        for at, host, _ in asked:
+            by_host.setdefault(host, []).append(at)
+        return min(later - earlier for times in by_host.values() for earlier, later in pairwise(sorted(times)))
+
+    def directories(self) -> list[Path]:
+        return sorted(path.parent for path in self.folder.glob("*/topicrawl.sqlite"))
+
+    def kept(self) -> set[str]:
+        """The pages that all workers together have."""
+        found: set[str] = set()
+        for directory in self.directories():
+            database = sqlite3.connect(directory / "topicrawl.sqlite")
+            found |= {url for (url,) in database.execute("SELECT url FROM pages")}
+            database.close()
+        return found
+
+    def status(self) -> dict[str, object]:
+        command = [sys.executable, "-m", "topicrawl", "cluster", "status", self.redis.address, NAME, "--json"]
+        found: dict[str, object] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)[0]
+        return found

@@ -1,0 +1,74 @@
+"""A real redis-server of its own for a test, in a temporary directory, ended by its id."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+MISSING = shutil.which("redis-server") is None
+REASON = "redis-server is not installed: make test-system"
+
+
+class RedisServer:
+    """One server with a log on disk; it may be killed and started again on the same port."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.folder = folder
+        self.options = options
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.address = f"redis://127.0.0.1:{self.port}/0"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        command = [
+            "redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder),
+            "--appendonly", "yes", "--save", "", *self.options,
+        ]  # fmt: skip
+        with (self.folder / "server.log").open("ab") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log)
+        while not self._answers():
+            assert self.process.poll() is None, (self.folder / "server.log").read_text()
+            time.sleep(0.01)
+
+    def _answers(self) -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=1.0) as line:
+                line.sendall(b"PING\r\n")
+                return line.recv(64).startswith((b"+PONG", b"-NOAUTH", b"-NOPERM"))
+        except OSError:
+            return False
+
+    def kill(self) -> None:
+        """As if the power were cut off."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    @property
+    def log(self) -> Path:
+        """The newest part of the append-only log."""
+        return max((self.folder / "appendonlydir").glob("*.incr.aof"), key=lambda path: path.name)
+
+
+@contextmanager
+def running(folder: Path, *options: str) -> Iterator[RedisServer]:
+    """A server for as long as the block lasts; without redis-server the test is skipped."""
+    if MISSING:
+        pytest.skip(REASON)
+    server = RedisServer(folder, *options)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.kill()
