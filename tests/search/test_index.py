@@ -129,6 +129,16 @@ def test_new_pages_are_found_by_a_reader_that_was_open_before(tmp_path: Path) ->
     index.close()
 
 
+def test_what_is_indexed_in_slices_is_indexed_whole(tmp_path: Path) -> None:
+    directory = made(tmp_path / "c", [owls(number, "owl", f"w{number}") for number in range(1, 51)])
+    indexing = Indexing(directory)
+    assert [indexing.run(most=7) for _ in range(9)] == [7] * 7 + [1, 0]
+    indexing.close()
+    index = Index(directory)
+    assert [index.search(Query(f"w{number}")).pages for number in range(1, 51)] == [1] * 50
+    index.close()
+
+
 def test_a_page_that_has_changed_is_found_by_what_it_says_now(tmp_path: Path) -> None:
     directory = made(tmp_path / "c", [owls(1, "barn owl"), owls(2, "lynx")])
     index = Index.up_to_date(directory)

@@ -19,6 +19,7 @@ COMMANDS = {
     "status": "What a crawl has done so far.",
     "why": "Why a page was fetched, or why it was not.",
     "export": "The pages of a crawl for other programs: JSON lines, Parquet, CSV, WARC, Markdown.",
+    "search": "Search the pages of crawls, here and on other servers.",
     "serve": "Collections in a browser: watch, steer, review, teach, search.",
     "refresh": "Look at the pages of a crawl again; list what is new or changed.",
     "worker": "Work on a crawl that lives in Redis, from as many machines as you like.",

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from topicrawl.search.scoring import World
 
 BASE = 0.4
-SHARE = 0.3
+SHARE = 0.5
 
 
 def beliefs(collections: Sequence[World], weights: Mapping[str, float]) -> list[float]:

@@ -102,12 +102,12 @@ class Index:
                 return vector(row.title, self._text(number), row.language, self._idf)
         return {}
 
-    def ids(self, most: int) -> list[int]:
-        """The least fingerprints of texts: what two collections have in common shows in them (see `overlap.py`)."""
+    def sketch(self, most: int) -> tuple[int, list[int]]:
+        """How many texts there are, and the least of their fingerprints: what is common shows there (`overlap.py`)."""
         with self._now():
             sql = "SELECT digest, url FROM pages WHERE state = ?"
             found = {fingerprint(digest or url) for digest, url in self._database.execute(sql, (LIVE,))}
-        return sorted(found)[:most]
+        return len(found), sorted(found)[:most]
 
     @contextmanager
     def _now(self) -> Iterator[None]:

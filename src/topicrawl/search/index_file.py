@@ -117,7 +117,7 @@ class _Known(dict[str, str]):
 
 
 class Stems:
-    """Words → stems, the same for pages and for queries."""
+    """Words → stems, the same for pages and for queries; for one thread."""
 
     def __init__(self) -> None:
         self._known: dict[str, _Known] = {}
@@ -145,8 +145,8 @@ def lines(stems: Stems, row: Row, text: str) -> tuple[Lines, int]:
     return (said[0], said[1], said[2]), sum(map(len, parts))
 
 
-def packed(text: str) -> bytes:
-    return zstandard.ZstdCompressor(level=1).compress(writable(text).encode())
+def packed(text: str, packer: zstandard.ZstdCompressor) -> bytes:
+    return packer.compress(writable(text).encode())
 
 
 def unpacked(blob: bytes) -> str:

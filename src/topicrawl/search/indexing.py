@@ -13,6 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import zip_longest
 from pathlib import Path
 
+import zstandard
+
 from topicrawl.collection import verdicts
 from topicrawl.collection.archive import Archive, Spot
 from topicrawl.collection.store import Store
@@ -64,7 +66,7 @@ class Indexing:
             self._store.close()
             raise
         self._archive = Archive(directory)
-        self._stems = Stems()
+        self._stems, self._packer = Stems(), zstandard.ZstdCompressor(level=1)
         self._seen = -1  # the store's version when it was last looked at
         self._compared = float("-inf")
         self._looks = -1  # revisits at the last comparison
@@ -111,7 +113,8 @@ class Indexing:
             self._compared, self._looks = now, int(str(looks))
             return self._difference()
         ((last,),) = self._database.execute("SELECT coalesce(max(step), 0) FROM pages")
-        return [int(str(step)) for (step,) in self._store.rows(f"SELECT step FROM ({_HERE}) WHERE step > ?", (last,))]
+        sql = f"SELECT step FROM ({_HERE}) WHERE step > ? ORDER BY step"
+        return [int(str(step)) for (step,) in self._store.rows(sql, (last,))]
 
     def _difference(self) -> list[int]:
         """Compare everything; what the collection no longer has is marked."""
@@ -163,9 +166,9 @@ class Indexing:
             log.warning("cannot be searched: %s: %s", row.url, error)
             text = Failure.BAD_RESPONSE
         if isinstance(text, Failure):
-            return row._replace(state=LOST), packed(""), ("", "", "")
+            return row._replace(state=LOST), packed("", self._packer), ("", "", "")
         said, count = lines(self._stems, row, text[:LONGEST_TEXT])
-        return row._replace(words=count), packed(text[:LONGEST_TEXT]), said
+        return row._replace(words=count), packed(text[:LONGEST_TEXT], self._packer), said
 
     def _write(self, pages: Sequence[tuple[Row, bytes, Lines]]) -> None:
         """Add pages, all of them or none."""

@@ -44,11 +44,13 @@ class Reader:
         self._database = database
         self._known: OrderedDict[str, tuple[int, Postings]] = OrderedDict()  # with the last page that it covers
         self._held = 0
+        self._frequencies: dict[str, int] = {}
         self._lengths: NDArray[np.float64] = np.ones(1)
         self._mean = 1.0
 
     def cover(self, lengths: NDArray[np.float64]) -> None:
         """The lengths of all pages by number; number 0 is nobody's."""
+        self._frequencies.clear()
         self._lengths = lengths
         self._mean = float(lengths[1:].mean()) if len(lengths) > 1 else 1.0
 
@@ -83,8 +85,11 @@ class Reader:
 
     def frequency(self, stem: str) -> int:
         """In how many pages a stem occurs, without reading where."""
-        found = self._database.execute("SELECT doc FROM known WHERE term = ?", (stem,)).fetchone()
-        return int(found[0]) if found else 0
+        known = self._frequencies.get(stem)
+        if known is None:
+            found = self._database.execute("SELECT doc FROM known WHERE term = ?", (stem,)).fetchone()
+            known = self._frequencies[stem] = int(found[0]) if found else 0
+        return known
 
 
 _NOTHING = Postings(np.zeros(0, np.int32), np.zeros(0, np.float32))

@@ -20,6 +20,7 @@ from topicrawl.search.postings import B, K, Postings
 Scores = NDArray[np.float32]
 #: A word in more than half of all pages says nothing about any of them, and is the dearest to look up.
 QUIET = 0.5
+_FEW = 1000  # pages in which nothing is dear
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class World:
         return math.log(1 + (self.pages - found + 0.5) / (found + 0.5))
 
     def is_quiet(self, key: str) -> bool:
-        return self.pages_with.get(key, 0) > QUIET * self.pages
+        return self.pages > _FEW and self.pages_with.get(key, 0) > QUIET * self.pages
 
     def most(self, weights: Mapping[str, float]) -> float:
         """What no page can score more than."""

@@ -126,7 +126,7 @@ class Here:
         return {}
 
     async def sketches(self) -> dict[str, tuple[int, Sequence[int]]]:
-        asked = [shelf.ask(lambda index: (index.pages, index.ids(SKETCH))) for shelf in self.shelves.values()]
+        asked = [shelf.ask(lambda index: index.sketch(SKETCH)) for shelf in self.shelves.values()]
         return dict(zip(self.shelves, await asyncio.gather(*asked), strict=True))
 
     async def learn(self, feedback: Feedback) -> None:

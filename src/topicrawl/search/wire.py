@@ -15,7 +15,7 @@ from dataclasses import asdict
 from typing import Any
 
 from topicrawl.errors import UsageError
-from topicrawl.search.answers import DEEPEST, MOST, Hit, Query
+from topicrawl.search.answers import DEEPEST, LONGEST, MOST, Hit, Query
 from topicrawl.search.feedback import checked
 from topicrawl.search.index import Found
 from topicrawl.search.overlap import SKETCH
@@ -60,7 +60,7 @@ def query_of(said: object) -> Query:
     if not 0 < count <= DEEPEST + MOST or offset > DEEPEST:
         raise UsageError(f"hits are asked for in numbers from 1 to {MOST}, after at most {DEEPEST} others")
     without = tuple(_text(url, 2000) for url in _list(table.get("without", []), MOST))
-    text = _text(table.get("text"), 1_000_000)
+    text = _text(table.get("text"), LONGEST)
     return Query(text, count, offset, _weights(table.get("weights", {})), without, table.get("learned") is not False)
 
 
