@@ -25,7 +25,7 @@ from topicrawl.frontier.memory import Memory
 from topicrawl.parts import Found, Parts
 from topicrawl.records import Failure, Link, Place, Response, Visit
 from topicrawl.strategies.strategy import Strategy
-from topicrawl.urls import container, fingerprint
+from topicrawl.urls import fingerprint
 
 _NOT_MODIFIED = 304
 _LONGEST_VALIDATOR = 1000
@@ -103,7 +103,7 @@ class Agenda(Memory):
         store, offers = self.collection.store, []
         for page, overdue in due:
             row = next(store.visits("step = (SELECT step FROM pages WHERE id = ?)", (page,)), None)
-            if row is not None and container(row.url) is None:
+            if row is not None:
                 self._rows[row.url] = row
                 offers.append(Offer(replace(row.link, url=row.url), Place(overdue)))
         return await self.add(offers)

@@ -79,3 +79,15 @@ def test_a_page_that_has_changed_is_found_by_what_it_says_now(tmp_path: Path) ->
         collection.store.add([collection.version(visit, answer, None)])
     with opened(tmp_path) as (_, duplicates):
         assert duplicates.twin(page("/b")) is not None
+
+
+def test_a_page_that_has_changed_is_held_only_until_it_is_stored(tmp_path: Path) -> None:
+    with opened(tmp_path) as (collection, duplicates):
+        answer = response("/a")
+        visit = Visit(1, Link(answer.url), Place(1.0), answer.url, page("/a"), 0.5)
+        assert duplicates.twin(page("/a")) is None
+        kept = collection.version(visit, answer, None)
+        assert not duplicates._fresh, "a refresh of many pages would hold them all"
+        assert kept.marks
+        collection.store.add([kept])
+        assert duplicates.twin(page("/b")) is not None

@@ -7,9 +7,10 @@ import json
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from topicrawl.cli.moments import Moment
 from topicrawl.errors import CollectionError, UsageError
 
 if TYPE_CHECKING:
+    from topicrawl.collection.history import Change
     from topicrawl.crawl import Crawl
     from topicrawl.refresh import Agenda
 
@@ -82,10 +84,14 @@ def command(directory: Path, **options: Any) -> None:
     if not occupied(directory):
         raise CollectionError(f"there is no crawl in {directory}: `topicrawl crawl` makes one")
     if options["since"] is not None:
+        if options["atom"] and options["as_json"]:
+            raise UsageError("a feed or JSON? give --atom or --json, not both")
         _list(directory, options)
         return
     if options["atom"] or options["relevance"] is not None:
         raise UsageError("--atom and --relevance go with --since")
+    if not isfinite(options["seconds"]) or not isfinite(options["forget"]):
+        raise UsageError("--seconds and --forget take a number; 0 is no limit, and never")
     from topicrawl.cli.loop import run
 
     asked = Asked(
@@ -240,16 +246,26 @@ def _list(directory: Path, options: dict[str, Any]) -> None:
     store = Store(directory / "topicrawl.sqlite", readonly=True)
     least = topic.threshold if options["relevance"] is None else options["relevance"]
     try:
-        found = changes(store, options["since"], least)
-        if options["atom"]:
-            click.echo(atom(found, topic.name, options["since"]))
-            return
-        for change in found:
-            if options["as_json"]:
-                click.echo(json.dumps(change._asdict(), ensure_ascii=False))
-            else:
-                day = datetime.fromtimestamp(change.at, UTC).strftime("%Y-%m-%d %H:%M")
-                title = " ".join(change.title.split())
-                click.echo(f"{day}  {change.kind:<7}  {change.relevance:.2f}  {change.url}  {title}")
+        # Closed before the store is: a reader such as `head` may leave early.
+        with closing(changes(store, options["since"], least)) as found:
+            if options["atom"]:
+                click.echo(atom(found, topic.name, options["since"]))
+                return
+            is_empty = True
+            for change in found:
+                is_empty = False
+                click.echo(json.dumps(change._asdict(), ensure_ascii=False) if options["as_json"] else _line(change))
+        if is_empty and not options["as_json"]:
+            click.echo(f"nothing is new or changed since {_moment(options['since'])}", err=True)
     finally:
         store.close()
+
+
+def _line(change: Change) -> str:
+    # What would steer the terminal is left out.
+    title = "".join(filter(str.isprintable, " ".join(change.title.split())))
+    return f"{_moment(change.at)}  {change.kind:<7}  {change.relevance:.2f}  {change.url}  {title}"
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")

@@ -148,7 +148,8 @@ class Collection:
         # It needs numpy, which takes a tenth of a second: those who only look at a collection do without.
         from topicrawl.collection.duplicates import marks_of
 
-        marks = marks_of(visit.page) if visit.page is not None else None
+        # Whoever looks for duplicates may hold the page until it is stored.
+        marks = self._marks(visit) or (marks_of(visit.page) if visit.page is not None else None)
         return Kept(visit, response, self.archive.write(response), links, marks)
 
     def _marks(self, visit: Visit) -> bytes | None:

@@ -6,7 +6,7 @@ records stay in the archive; every look is a row of `revisits`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from topicrawl.collection.store import FORGOTTEN, Statement, Store, Stored
 from topicrawl.freshness import Array, Looks
-from topicrawl.urls import fingerprint
+from topicrawl.urls import container, fingerprint
 
 _DAY = 86_400.0
 
@@ -62,9 +62,12 @@ class Known:
 
 
 def known(store: Store) -> Known:
-    """What there is to look at again; pages that have moved or were gone twice in a row are left alone."""
+    """What there is to look at again; pages that have moved or were gone twice in a row are left alone.
+
+    So are the files of archives: nobody can be asked for one of them.
+    """
     sql = (
-        "SELECT pages.id, pages.step, relevance, at, (SELECT min(at) FROM versions WHERE page = pages.id)"
+        "SELECT pages.id, pages.step, relevance, at, (SELECT min(at) FROM versions WHERE page = pages.id), visits.url"
         " FROM pages JOIN visits ON visits.step = pages.step WHERE failure IS NULL AND relevance > 0 ORDER BY pages.id"
     )
     pages: list[tuple[int, int, float, float]] = []  # step, id, importance, last
@@ -72,11 +75,11 @@ def known(store: Store) -> Known:
     rows = _looks_by_page(store)
     looked = next(rows, None)
     for row in store.each(sql):
-        page, step, relevance, at, first = (0.0 if value is None else value for value in row)
+        page, step, relevance, at, first, url = (0.0 if value is None else value for value in row)
         while looked is not None and looked[0] < int(str(page)):
             looked = next(rows, None)
         found = looked[1] if looked is not None and looked[0] == page else []
-        if _is_lost(found):
+        if _is_lost(found) or container(str(url)) is not None:
             continue
         then = float(str(first or at))
         for look in found:
@@ -147,7 +150,7 @@ def withdrawn(page: int, failure: str, detail: str) -> list[Statement]:
     return [(mark, (failure, detail, page)), ("DELETE FROM pages WHERE id = ?", (page,))]
 
 
-def changes(store: Store, since: float, threshold: float) -> Iterator[Change]:
+def changes(store: Store, since: float, threshold: float) -> Generator[Change]:
     """Relevant pages that were first seen, or seen changed, at that time or later; the latest first."""
     sql = (
         "SELECT visits.url, title, relevance, language, at,"
