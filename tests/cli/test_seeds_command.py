@@ -116,6 +116,48 @@ def test_what_was_found_can_be_counted_again_without_a_network(run) -> None:  # 
     assert ran.out.splitlines() == ["https://who.example/", "https://cdc.example/"]
 
 
+def recorded(*names: str) -> str:
+    """A file with the answers of three engines, all of which have these pages."""
+    hits = [{"url": f"http://{name}.example/"} for name in names]
+    rows = [{"query": "dengue fever", "engine": engine, "hits": hits} for engine in ENGINES]
+    Path("found.json").write_text(json.dumps({"answers": rows}), "utf-8")
+    return "recorded:found.json"
+
+
+def test_who_is_silent_on_the_negative_query_has_voted_all_the_same(run) -> None:  # type: ignore[no-untyped-def]
+    ran = run("seeds", "dengue fever", "--engine", recorded("a", "b"), "--negative", "cars", "--out", "seeds.txt")
+    assert ran.code == 0, ran.err
+    assert "no vote" not in ran.err + Path("seeds.txt").read_text("utf-8")
+    assert "google did not answer the negative query: no answer to this query is recorded, but to 'dengue" in ran.err
+    assert "2 seeds by google, msn, yahoo" in ran.err
+
+
+def test_all_that_is_read_is_read_through_the_proxy(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(lambda path: (200, {}, b"<p>dengue fever")) as (address, asked):
+        options = ["--important", "hits", "--delay", 0, "--proxy", address]
+        ran = run("seeds", "dengue fever", "--engine", recorded("a"), *options)
+    assert ran.code == 0, ran.err
+    assert "http://a.example/" in asked
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--proxy", "nonsense"], "proxy is 'nonsense'"),
+        (["--contact", "\u00fc"], "plain ASCII"),
+        (["--allow-net", "zzz"], "not a network"),
+        (["--negative", "  "], "negative query"),
+        (["--out", "a.txt", "--examples", "a.txt"], "the same file"),
+        (["--engine", "recorded:none.json"], "none.json: cannot be read"),
+        (["--engine", "recorded:"], "recorded:FILE"),
+        (["--engine", "altavista"], "no engine 'altavista'"),
+    ],
+)
+def test_mistakes_are_one_line_and_nobody_is_asked(run, options: list[str], words: str) -> None:  # type: ignore[no-untyped-def]
+    ran = run("seeds", "dengue fever", "--engine", recorded("a"), *options)
+    assert (ran.code, ran.err.count("\n"), words in ran.err) == (2, 1, True), ran.err
+
+
 def test_a_file_that_cannot_be_written_is_one_line(run) -> None:  # type: ignore[no-untyped-def]
     with server() as (options, _):
         ran = run("seeds", "dengue fever", *options, "--out", "no/such/place.txt")

@@ -48,7 +48,8 @@ def find(wanted: Wanted) -> Found:
     if not found.voters:
         troubles = "; ".join(f"{engine}: {trouble[:120]}" for engine, trouble in found.troubles.items())
         raise SeedError(
-            f"no engine answered ({troubles}): try again later, ask others with --engine, or name pages with --seed URL"
+            f"no engine answered ({troubles}): try again later, ask others with --engine, or name the first pages "
+            "yourself: topicrawl crawl --seed URL"
         )
     if wanted.votes is not None and wanted.votes > len(found.voters):
         raise SeedError(
@@ -94,7 +95,7 @@ def _by_importance(found: Found, wanted: Wanted) -> Found:
     from topicrawl.seeds.importance import ordered
 
     names = [seed.url for seed in found.seeds if seed.group != Group.IRRELEVANT][:_READ]
-    read = Pages(None, Reach(wanted.contact, wanted.delay, wanted.allow_net)).read(names)
+    read = Pages(None, Reach(wanted.contact, wanted.delay, wanted.allow_net, wanted.proxy)).read(names)
     links = {url: [link.url for link in page.links] for url, page in read.items()}
     return replace(found, seeds=tuple(ordered(found.seeds, links, wanted.important)))
 
@@ -103,6 +104,8 @@ def show(found: Found) -> None:
     """The seeds and their votes for people, on standard error."""
     for engine, trouble in found.troubles.items():
         click.echo(f"{engine} has no vote: {trouble}", err=True)
+    for engine, trouble in found.silences.items():
+        click.echo(f"{engine} did not answer the negative query: {trouble}", err=True)
     if len(found.voters) < USUAL:
         click.echo(f"only {found.voters[0]} answered: its results are taken at its word", err=True)
     for seed in found.taken:

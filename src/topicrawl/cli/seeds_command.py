@@ -13,6 +13,7 @@ from topicrawl.database import errors_of
 from topicrawl.errors import SeedError
 from topicrawl.seeds.found import Found
 from topicrawl.seeds.voting import METHODS
+from topicrawl.settings import Settings
 
 
 @click.command("seeds")
@@ -74,13 +75,19 @@ def _wanted(options: dict[str, Any]) -> Wanted:
         raise SeedError('what is the topic? for example: topicrawl seeds "dengue fever"')
     if not options["words"].isprintable() or not options["negative"].isprintable():
         raise SeedError("the words are not valid text: write them in UTF-8 and on one line")
+    if options["negative"] and not options["negative"].strip():
+        raise SeedError("the negative query has no words: write some, or - for the topic's with a minus")
+    if options["out"] is not None and options["out"] == options["examples"]:
+        raise SeedError("--out and --examples name the same file: give each its own")
+    # The same mistakes are refused as in a crawl.
+    Settings(contact=options["contact"], proxy=options["proxy"], allow_net=options["allow_net"])
     return Wanted(
         words=" ".join(options["words"].split()),
         engines=options["engines"],
         searxng=options["searxng"],
         number=options["number"],
         votes=options["votes"],
-        negative=options["negative"],
+        negative=options["negative"].strip(),
         important=options["important"] or "",
         timeout=options["timeout"],
         contact=options["contact"],

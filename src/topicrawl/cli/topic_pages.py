@@ -28,6 +28,7 @@ class Reach:
     contact: str = ""
     delay: float = 1.0
     allow_net: tuple[str, ...] = ()
+    proxy: str = ""
 
 
 @dataclass
@@ -108,7 +109,8 @@ async def _fetched(live: dict[str, str], reach: Reach) -> list[tuple[str, Respon
     if not reach.contact:
         click.echo("no --contact is given: hosts cannot tell you when something goes wrong", err=True)
     answers = []
-    async with Http(HttpSettings(contact=reach.contact, allow=networks(reach.allow_net))) as http:
+    settings = HttpSettings(contact=reach.contact, allow=networks(reach.allow_net), proxy=reach.proxy)
+    async with Http(settings) as http:
         polite = Polite(http, delay=reach.delay)
         for number, (name, url) in enumerate(live.items(), 1):
             response = await polite(Link(url))

@@ -44,7 +44,16 @@ class Found:
     @property
     def troubles(self) -> dict[str, str]:
         """Engine → why it has no vote."""
-        return {answer.engine: answer.trouble for _, answer in self.answers if answer.trouble}
+        return {
+            answer.engine: answer.trouble for query, answer in self.answers if answer.trouble and query == self.query
+        }
+
+    @property
+    def silences(self) -> dict[str, str]:
+        """Engine → why it said nothing to the negative query; its vote on the seeds stands."""
+        return {
+            answer.engine: answer.trouble for query, answer in self.answers if answer.trouble and query != self.query
+        }
 
     @property
     def descriptions(self) -> dict[str, str]:

@@ -16,6 +16,7 @@ from topicrawl.errors import SeedError
 from topicrawl.seeds.provider import Answer, hits, plain
 
 _NAMES = ("url", "title", "snippet")
+_SHOWN = 3  # queries that are named to whoever asks another
 
 
 class Recorded:
@@ -41,10 +42,14 @@ class Recorded:
 
     def _answer(self, engine: str, row: Mapping[str, object] | None, count: int) -> Answer:
         if row is None:
-            return Answer(engine, trouble="no answer to this query is recorded")
+            return Answer(engine, trouble=f"no answer to this query is recorded, but to {self._queries()}")
         rows = row.get("hits")
         trouble = plain(row.get("trouble")) or ("" if isinstance(rows, list) else "the record has no list of hits")
         return Answer(engine, () if trouble or not isinstance(rows, list) else hits(rows, count, _NAMES), trouble)
+
+    def _queries(self) -> str:
+        more = len(self._answers) - _SHOWN
+        return ", ".join(map(repr, list(self._answers)[:_SHOWN])) + (f" and {more} more" if more > 0 else "")
 
 
 def _key(query: str) -> str:
