@@ -115,7 +115,7 @@ async def _looked_at(tab: Tab, client: Client, pictures: Path) -> None:
 
 @pytest.mark.skipif(
     not os.environ.get("TOPICRAWL_STORY"),
-    reason="whether a verdict moves links depends on how far the crawl came: set TOPICRAWL_STORY=1 to try the whole way",
+    reason="whether a verdict moves links depends on how far the crawl came: TOPICRAWL_STORY=1 tries the whole way",
 )
 def test_from_a_topic_to_an_answer_that_has_learned(demo: tuple[Client, SampleWeb], tmp_path: Path) -> None:
     pictures = Path(os.environ.get("TOPICRAWL_PICTURES", tmp_path))
