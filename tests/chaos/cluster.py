@@ -138,7 +138,9 @@ class Attacked:
         found: set[str] = set()
         for directory in self.directories():
             database = sqlite3.connect(directory / "topicrawl.sqlite")
-            found |= {url for (url,) in database.execute("SELECT url FROM pages")}
+            # A worker that was killed before it began has an empty file.
+            if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'pages'").fetchone():
+                found |= {url for (url,) in database.execute("SELECT url FROM pages")}
             database.close()
         return found
 
