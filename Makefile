@@ -4,7 +4,7 @@ BIN := .venv/bin
 # System packages that only some tests need; those tests are skipped by name where they are missing.
 SYSTEM_PACKAGES := chromium-headless-shell fonts-dejavu-core ghostscript redis-server
 
-.PHONY: install demo test test-system lint bench bench-harvest floors docs docs-check clean
+.PHONY: install demo test test-system lint bench bench-harvest bench-cluster floors docs docs-check clean
 
 install: .venv/installed
 
@@ -49,6 +49,10 @@ bench: .venv-bench/installed
 # All strategies on the recorded webs in $TOPICRAWL_WEBS; goes on where it was stopped.
 bench-harvest: install
 	$(BIN)/python bench/harvest.py
+
+# A frontier in Redis: speed, bytes a URL, restarts, workers, and the long test of kills. Needs redis-server.
+bench-cluster: install
+	$(BIN)/python bench/cluster.py
 
 # After a change for the better: the floors that the tests hold strategies to, raised to what is reached now.
 floors: install

@@ -23,7 +23,8 @@ MADE = "<!-- made by tools/make_reference.py: change the code, then `make docs` 
 def commands() -> str:
     text = "# Command line\n\n"
     text += "Exit codes: 0 done; 1 an error of ours; 2 wrong use; 3 a directory or recording that cannot be used; "
-    text += "4 no space left; 5 not one page could be fetched; 130 interrupted (the same command goes on).\n"
+    text += "4 no space left; 5 not one page could be fetched; 6 the Redis that workers share has forgotten the crawl; "
+    text += "130 interrupted (the same command goes on).\n"
     context = click.Context(cli.topicrawl, info_name="topicrawl", max_content_width=100, terminal_width=100)
     for name in cli.COMMANDS:
         command = importlib.import_module(f"topicrawl.cli.{name}_command").command

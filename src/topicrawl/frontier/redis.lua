@@ -27,7 +27,8 @@ local call, sub, pack, unpack_ = redis.call, string.sub, struct.pack, struct.unp
 local max, min, floor, INF = math.max, math.min, math.floor, math.huge
 local LAST_RANK, NONE = 2 ^ 48 - 1, string.rep('\0', 6)
 local LINK, LINK_SIZE = '<ddI6BI2I2I2', 29 -- score, first score, number, out?, attempts, depth, length of the text
-local HOST = '<ddddddI4I4c6' -- own delay, last, hold, wait, blocked, due, pages, leased, rank in READY
+-- own delay, last, hold, wait, blocked, due, pages, leased; rank in READY; rank and score of its best link
+local HOST = '<ddddddI4I4c6c6d'
 local LOAD = 200 -- known links in a bucket on average; the fullest stay below the 512 that Redis packs
 local SETTLED, COMPLETED, DROPPED = 0, 1, 2
 local LATE = 0.2 -- of a lease: nobody starts a request in this last part of it
@@ -72,16 +73,16 @@ end
 
 local seen = {}
 
-local function host(name)
+local function host(name, stored)
   local h = seen[name]
   if h then return h end
-  local stored = call('HGET', HOSTS, name)
-  h = { name = name }
+  if stored == nil then stored = call('HGET', HOSTS, name) end
+  h = { name = name, queue = base .. ':queue:' .. name }
   if stored then
-    h.own, h.last, h.hold, h.wait, h.blocked, h.due, h.pages, h.leased, h.rank = unpack_(HOST, stored)
+    h.own, h.last, h.hold, h.wait, h.blocked, h.due, h.pages, h.leased, h.filed, h.top, h.score = unpack_(HOST, stored)
   else
-    h.own, h.last, h.hold, h.wait, h.blocked, h.due, h.pages, h.leased, h.rank = 0, -INF, -INF, 0, -INF, -INF, 0, 0, NONE
-    h.touched = true
+    h.own, h.last, h.hold, h.wait, h.blocked, h.due, h.pages, h.leased = 0, -INF, -INF, 0, -INF, -INF, 0, 0
+    h.filed, h.top, h.score, h.touched = NONE, NONE, -INF, true
     c.hosts = c.hosts + 1
   end
   h.delay = max(c.delay, h.own)
@@ -93,10 +94,6 @@ end
 local function touch(h)
   h.touched = true
   return h
-end
-
-local function queue(h)
-  return base .. ':queue:' .. h.name
 end
 
 local function ready_at(h)
@@ -128,28 +125,41 @@ local function postpone(h, wait)
   end
 end
 
--- Put a host where it belongs after a change, and write it down.
-local function file(h)
-  local top = call('ZRANGE', queue(h), -1, -1, 'WITHSCORES')
+-- Which link of a host is its best, after one was taken away or has sunk.
+local function look(h)
+  local top = call('ZRANGE', h.queue, -1, -1, 'WITHSCORES')
+  h.top, h.score, h.moved = top[1] and sub(top[1], 1, 6) or NONE, tonumber(top[2] or '-inf'), true
+end
+
+-- Put a host where it belongs after a change; it is written down at the end. Where many are filed, what comes to READY
+-- and what leaves it is collected.
+local function file(h, come, gone)
+  if h.sunk then look(h) end
   local rank, due = NONE, -INF
-  if top[1] and h.leased < PARALLEL and h.pages + h.leased < HOST_PAGES then
+  if h.top ~= NONE and h.leased < PARALLEL and h.pages + h.leased < HOST_PAGES then
     local at = ready_at(h)
     if at <= now then
-      rank = sub(top[1], 1, 6)
+      rank = h.top
     elseif at < INF then
       due = at
     end
   end
-  if h.rank ~= NONE and h.rank ~= rank then call('ZREM', READY, h.rank .. h.name) end
-  if rank ~= NONE then call('ZADD', READY, top[2], rank .. h.name) end
+  if h.filed ~= NONE and h.filed ~= rank then
+    if gone then gone[#gone + 1] = h.filed .. h.name else call('ZREM', READY, h.filed .. h.name) end
+  end
+  if rank ~= NONE and (h.filed ~= rank or h.moved) then
+    if come then
+      come[#come + 1], come[#come + 2] = h.score, rank .. h.name
+    else
+      call('ZADD', READY, h.score, rank .. h.name)
+    end
+  end
   if due == -INF and h.due ~= -INF then
     call('ZREM', WAIT, h.name)
   elseif due ~= h.due then
     call('ZADD', WAIT, due, h.name)
   end
-  h.rank, h.due, h.touched = rank, due, false
-  call('HSET', HOSTS, h.name,
-    pack(HOST, h.own, h.last, h.hold, h.wait, h.blocked, due, h.pages, h.leased, rank))
+  h.filed, h.due, h.touched, h.sunk, h.moved, h.unsaved = rank, due, false, false, false, true
 end
 
 -- Links that are done or dropped: a code each, in buckets that are split one after the other as they fill.
@@ -218,14 +228,24 @@ end
 
 -- Links that wait or are out
 
+local links, changed_links = {}, {}
+
+local function read(mark, stored)
+  local link = false
+  if stored then
+    link = { mark = mark }
+    local length
+    link.score, link.first, link.number, link.out, link.attempts, link.depth, length = unpack_(LINK, stored)
+    link.text = sub(stored, LINK_SIZE + 1, LINK_SIZE + length)
+    link.place = sub(stored, LINK_SIZE + length + 1)
+  end
+  links[mark] = link
+  return link
+end
+
 local function link_of(mark)
-  local stored = call('HGET', LINKS, mark)
-  if not stored then return nil end
-  local link = { mark = mark }
-  local length
-  link.score, link.first, link.number, link.out, link.attempts, link.depth, length = unpack_(LINK, stored)
-  link.text = sub(stored, LINK_SIZE + 1, LINK_SIZE + length)
-  link.place = sub(stored, LINK_SIZE + length + 1)
+  local link = links[mark]
+  if link == nil then link = read(mark, call('HGET', LINKS, mark)) end
   return link
 end
 
@@ -234,21 +254,29 @@ local function packed(link)
     .. link.text .. link.place
 end
 
-local function member(link)
-  return pack('>I6', LAST_RANK - link.number) .. link.mark
+local function rank_of(link)
+  return pack('>I6', LAST_RANK - link.number)
 end
 
 local function store(link)
-  call('HSET', LINKS, link.mark, packed(link))
+  links[link.mark], changed_links[link.mark] = link, true
 end
 
 local function enqueue(link, h)
-  call('ZADD', queue(h), link.score, member(link))
+  local rank = rank_of(link)
+  call('ZADD', h.queue, link.score, rank .. link.mark)
+  if h.top == rank then
+    -- It was the best; whether it still is, shows when it has not sunk.
+    h.sunk = h.sunk or link.score < h.score
+    h.score, h.moved = link.score, true
+  elseif link.score > h.score or h.top == NONE or (link.score == h.score and rank > h.top) then
+    h.top, h.score, h.moved = rank, link.score, true
+  end
   touch(h)
 end
 
 local function forget(mark)
-  call('HDEL', LINKS, mark)
+  links[mark], changed_links[mark] = false, true
 end
 
 local function drop(mark, code_)
@@ -259,11 +287,11 @@ end
 
 local function drop_host(h)
   local budget = code('host_budget', DROPPED)
-  for _, each in ipairs(call('ZRANGE', queue(h), 0, -1)) do
+  for _, each in ipairs(call('ZRANGE', h.queue, 0, -1)) do
     drop(sub(each, 7), budget)
   end
-  call('DEL', queue(h))
-  touch(h)
+  call('DEL', h.queue)
+  touch(h).sunk = true
 end
 
 -- The worst go, and make room for many. What remains of them is the score to beat.
@@ -283,7 +311,7 @@ local function sweep()
   for i = 1, surplus do
     local score, each, name = worst[i][1], worst[i][2], worst[i][3]
     call('ZREM', base .. ':queue:' .. name, each)
-    touch(host(name))
+    touch(host(name)).sunk = true
     drop(sub(each, 7), 'D' .. pack('<d', score))
   end
 end
@@ -321,13 +349,36 @@ local function lease_of(token, mark)
   return host(sub(out, 12, 11 + length)), out
 end
 
+-- One command for many values.
+local function all(command, key, values)
+  for i = 1, #values, 1000 do
+    call(command, key, unpack(values, i, min(i + 999, #values)))
+  end
+end
+
 local function flush()
+  local hosts, kept, gone, come, leave = {}, {}, {}, {}, {}
   for _, h in pairs(seen) do
-    if h.touched then
-      file(h)
-      dirty = true
+    if h.touched then file(h, come, leave) end
+    if h.unsaved then
+      hosts[#hosts + 1] = h.name
+      hosts[#hosts + 1] = pack(HOST, h.own, h.last, h.hold, h.wait, h.blocked, h.due, h.pages, h.leased, h.filed, h.top,
+        h.score)
     end
   end
+  for mark in pairs(changed_links) do
+    if links[mark] then
+      kept[#kept + 1], kept[#kept + 2] = mark, packed(links[mark])
+    else
+      gone[#gone + 1] = mark
+    end
+  end
+  all('ZREM', READY, leave)
+  all('ZADD', READY, come)
+  all('HSET', HOSTS, hosts)
+  all('HSET', LINKS, kept)
+  all('HDEL', LINKS, gone)
+  dirty = dirty or hosts[1] or kept[1] or gone[1]
   local changed = {}
   for _, name in ipairs(NAMES) do
     if c[name] ~= before[name] then
@@ -371,8 +422,31 @@ local function comes_back(mark, h, old, score, reopen)
   return true
 end
 
+-- Read the links and hosts of many offers at once.
+local function prefetch(at, count)
+  local marks, names = {}, {}
+  for i = at, at + 5 * (count - 1), 5 do
+    if links[ARGV[i]] == nil then
+      links[ARGV[i]] = false
+      marks[#marks + 1] = ARGV[i]
+    end
+    if not seen[ARGV[i + 1]] and not names[ARGV[i + 1]] then
+      names[#names + 1], names[ARGV[i + 1]] = ARGV[i + 1], true
+    end
+  end
+  for i = 1, #marks, 1000 do
+    local last = min(i + 999, #marks)
+    for n, stored in ipairs(call('HMGET', LINKS, unpack(marks, i, last))) do read(marks[i + n - 1], stored) end
+  end
+  for i = 1, #names, 1000 do
+    local last = min(i + 999, #names)
+    for n, stored in ipairs(call('HMGET', HOSTS, unpack(names, i, last))) do host(names[i + n - 1], stored) end
+  end
+end
+
 local function absorb(at, count, reopen)
   local new = 0
+  prefetch(at, count)
   for i = at, at + 5 * (count - 1), 5 do
     local mark, h, text, place = ARGV[i], host(ARGV[i + 1]), ARGV[i + 3], ARGV[i + 4]
     local score, depth, replace = unpack_('<dI2B', ARGV[i + 2])
@@ -403,7 +477,8 @@ end
 
 -- The best link of a host goes out.
 local function hand_out(h)
-  local link = link_of(sub(call('ZPOPMAX', queue(h))[1], 7))
+  local link = link_of(sub(call('ZPOPMAX', h.queue)[1], 7))
+  h.sunk = true
   link.attempts, link.out = link.attempts + 1, 1
   store(link)
   -- Tokens follow the clock, so that none is given a second time when the server has lost the end of its log.
@@ -454,7 +529,8 @@ function run.lease()
     local top = call('ZRANGE', READY, -1, -1, 'WITHSCORES')
     if not top[1] or tonumber(top[2]) < least then break end
     local h = host(sub(top[1], 7))
-    if not is_taken(h) then
+    -- After a restart of the server a host may have to wait that was ready before.
+    if ready_at(h) <= now and not is_taken(h) then
       local token, link = hand_out(h)
       found[#found + 1], found[#found + 2], found[#found + 3] = precise(token), h.name, packed(link)
     end
@@ -544,11 +620,11 @@ function run.settle()
     local link = link_of(mark)
     if link then
       if link.out == 0 then
-        call('ZREM', queue(h), member(link))
+        call('ZREM', h.queue, rank_of(link) .. mark)
         forget(mark)
         close(mark, reason)
         c.waiting, c.done = c.waiting - 1, c.done + 1
-        touch(h)
+        touch(h).sunk = true
       end
     else
       local old = call('HGET', bucket(mark), mark)

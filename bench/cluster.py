@@ -1,0 +1,226 @@
+"""What a frontier in Redis can do: pages a second, bytes a URL, the time a restart takes, and how workers add up.
+
+python bench/cluster.py [speed|bytes|restart|scaling|paper|chaos …] [--links 1000000]
+
+Everything runs on this machine: a redis-server of its own in a temporary directory, clients and workers beside it, so
+with two cores the figures of four workers say how they share two cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from multiprocessing import Process, Queue
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from tests.redis_server import RedisServer
+
+from topicrawl.frontier.contract import End, Offer, Rules
+from topicrawl.frontier.redis import Redis
+from topicrawl.frontier.redis_crawl import first_facts
+from topicrawl.frontier.redis_server import Server, info
+from topicrawl.records import Link, Place
+
+BASE = "{topicrawl}:bench"
+OUT_LINKS = 10
+HOSTS = 50_000
+PARTS = ("speed", "bytes", "restart", "scaling", "paper", "chaos")
+
+
+def url(number: int) -> str:
+    return f"https://www.site-{number * 7919 % HOSTS:05}.example.org/section-{number % 97}/some-page-{number}.html"
+
+
+def offers(start: int, count: int, source: str = "") -> list[Offer]:
+    return [
+        Offer(Link(url(n), source, f"anchor text {n % 1000}", depth=3), Place((n * 2654435761 % 1_000_003) / 1e6))
+        for n in range(start, start + count)
+    ]
+
+
+async def opened(address: str, epoch: str = "", rules: Rules | None = None) -> Redis:
+    """A new crawl, or the one of an epoch."""
+    server = Server(address)
+    if not epoch:
+        facts = first_facts(rules or Rules(delay=0.0, parallel=0, lease_seconds=600.0))
+        epoch = facts["epoch"]
+        await server.ask("HSET", f"{BASE}:c", *(text for pair in facts.items() for text in pair))
+    return Redis(server, BASE, epoch, f"w{os.getpid()}")
+
+
+async def pages(address: str, epoch: str, seconds: float, number: int) -> int:
+    """Lease and complete with new out-links, 16 pages at a time, as a worker does. Returns pages."""
+    frontier = await opened(address, epoch)
+    done, fresh, until = 0, 10_000_000 * (number + 1), time.monotonic() + seconds
+    while time.monotonic() < until:
+        leases = await frontier.lease(16)
+        ends = []
+        for lease in leases:
+            ends.append(End(lease, "fetched", offers(fresh, OUT_LINKS, lease.link.url)))
+            fresh += OUT_LINKS
+        done += sum(await frontier.complete_all(ends))
+    await frontier.server.close()
+    return done
+
+
+def client(address: str, epoch: str, seconds: float, number: int, answers: Queue[tuple[int, float]]) -> None:
+    done = asyncio.run(pages(address, epoch, seconds, number))
+    answers.put((done, time.process_time()))
+
+
+def speed(redis: RedisServer, seconds: float = 10.0) -> None:
+    async def begun() -> str:
+        frontier = await opened(redis.address)
+        await frontier.server.ask("FLUSHALL")
+        frontier = await opened(redis.address)
+        await frontier.add(offers(0, 5000))
+        await frontier.server.close()
+        return frontier.epoch
+
+    for clients in (1, 2):
+        epoch = asyncio.run(begun())
+        answers: Queue[tuple[int, float]] = Queue()
+        running = [Process(target=client, args=(redis.address, epoch, seconds, n, answers)) for n in range(clients)]
+        before = cpu(redis)
+        for process in running:
+            process.start()
+        found = [answers.get() for _ in running]
+        for process in running:
+            process.join()
+        total, own = sum(done for done, _ in found), sum(used for _, used in found)
+        used = (cpu(redis) - before) / max(total, 1)
+        print(
+            f"frontier, {clients} client(s): {total / seconds:.0f} pages/s with {OUT_LINKS} new out-links each; "
+            f"of CPU {used * 1e6:.0f} µs a page in the server and {own / max(total, 1) * 1e6:.0f} in the clients, "
+            f"so {1 / used:.0f} pages/s with a core for the server"
+        )
+
+
+def cpu(redis: RedisServer) -> float:
+    """Seconds that the server has computed."""
+    assert redis.process is not None
+    # Of its main thread, to the nanosecond: ticks would blame it for what others do.
+    return int(Path(f"/proc/{redis.process.pid}/schedstat").read_text().split()[0]) / 1e9
+
+
+async def memory(frontier: Redis) -> int:
+    return int(info(await frontier.server.ask("INFO", "memory"))["used_memory"])
+
+
+async def filled(redis: RedisServer, links: int) -> tuple[str, float, float]:
+    """So many links that wait and as many that are done; bytes for each of both kinds."""
+    frontier = await opened(redis.address)
+    await frontier.server.ask("FLUSHALL")
+    frontier = await opened(redis.address)
+    # Hosts have a price of their own, and it is not that of links.
+    none = await memory(frontier)
+    for start in range(0, HOSTS, 1000):
+        await frontier.settle([url(-n) for n in range(start, start + 1000)], "fetched")
+    empty = await memory(frontier)
+    print(f"{(empty - none) / HOSTS:.0f} bytes for a host")
+    for start in range(0, links, 1000):
+        await frontier.settle([url(n) for n in range(start, start + 1000)], "fetched")
+    done = (await memory(frontier) - empty) / links
+    before = await memory(frontier)
+    for start in range(links, 2 * links, 500):
+        await frontier.add(offers(start, 500, url(start)))
+    waiting = (await memory(frontier) - before) / links
+    await frontier.server.close()
+    return frontier.epoch, waiting, done
+
+
+def restart(redis: RedisServer, epoch: str, links: int) -> None:
+    async def counted() -> Any:
+        frontier = await opened(redis.address, epoch)
+        try:
+            return await frontier.counts()
+        finally:
+            await frontier.server.close()
+
+    before = asyncio.run(counted())
+    redis.kill()
+    begun = time.monotonic()
+    redis.start()
+    while asyncio.run(counted()) != before:
+        time.sleep(0.1)
+    print(f"restart after kill -9 with {2 * links} known links: {time.monotonic() - begun:.1f} s; all there: {before}")
+
+
+def scaling(folder: Path) -> None:
+    """Whole crawls of a site on this machine by 1, 2 and 4 workers; CPU is what they share."""
+    from tests.chaos.cluster import Attacked, Plan
+
+    for workers in (1, 2, 4):
+        plan = Plan(pages=3000, hosts=100, workers=workers, kills=0, delay=0.0, lease=30.0)
+        here = folder / f"scaling-{workers}"
+        here.mkdir()
+        redis = RedisServer(here / "redis")
+        redis.start()
+        script = Path(__file__).parent.parent / "tests" / "chaos" / "site.py"
+        command = [sys.executable, str(script), str(plan.pages), str(plan.hosts), str(here / "requests.log")]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as site:
+            assert site.stdout is not None
+            crawl = Attacked(here, redis, int(site.stdout.readline()), plan)
+            crawl.first()
+            crawl.wait_for(2)
+            for _ in range(workers - 1):
+                crawl.worker()
+            crawl.ended()
+            times = [at for at, _, path in crawl.requests() if path.startswith("/p/")]
+            middle = sorted(times)[len(times) // 4 : -len(times) // 10 or None]
+            rate = len(middle) / (middle[-1] - middle[0])
+            print(f"{workers} worker(s) on {os.cpu_count()} cores: {rate:.0f} pages/s, {len(set(crawl.kept()))} pages")
+            site.kill()
+        redis.kill()
+
+
+def paper(waiting: float, done: float, rate: float) -> None:
+    """What a thousand million URLs need, by these figures."""
+    urls, queued = 1e9, 5e7
+    print(f"10⁹ URLs by these figures, with a queue that is capped at {queued:.0e} links:")
+    print(
+        f"  memory of the server {(urls * done + queued * waiting) / 1e9:.0f} GB: done {urls * done / 1e9:.0f} GB,",
+        end="",
+    )
+    print(f" waiting {queued * waiting / 1e9:.0f} GB")
+    print(f"  10⁸ fetched pages at {rate:.0f} pages/s take {1e8 / rate / 3600:.0f} h of one core of the server")
+    print(f"  workers at 100 pages/s a core: {rate / 100:.0f} cores keep it busy")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", default=PARTS, choices=[[], *PARTS])
+    parser.add_argument("--links", type=int, default=1_000_000)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        redis = RedisServer(Path(folder) / "redis", "--appendfsync", "everysec")
+        redis.start()
+        try:
+            if "speed" in options.parts:
+                speed(redis)
+            if {"bytes", "restart", "paper"} & set(options.parts):
+                epoch, waiting, done = asyncio.run(filled(redis, options.links))
+                print(f"{options.links} links: {waiting:.0f} bytes for one that waits, {done:.1f} for one that is done")
+                if "restart" in options.parts:
+                    restart(redis, epoch, options.links)
+                if "paper" in options.parts:
+                    paper(waiting, done, 3000)
+        finally:
+            redis.kill()
+        if "scaling" in options.parts:
+            scaling(Path(folder))
+    if "chaos" in options.parts:
+        command = [sys.executable, "-m", "pytest", "-n0", "-s", "tests/chaos/test_cluster.py"]
+        subprocess.run(command, check=True, env={**os.environ, "TOPICRAWL_CHAOS": "full"})
+
+
+if __name__ == "__main__":
+    main()
