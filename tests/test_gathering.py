@@ -6,12 +6,17 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.documents import made
+
 from topicrawl.collection.told import Told
+from topicrawl.documents.reading import Documents
 from topicrawl.fetch.replay import Recording
 from topicrawl.gathering import Gathering
+from topicrawl.lab.material import Recorded
 from topicrawl.records import Failure, Link, Response
 from topicrawl.seeds.provider import Answer, Hit
 from topicrawl.seeds.questions import who_links_to
+from topicrawl.topic import Topic
 
 GOOD, BAD, HUB, SHY = (f"http://{name}.example/" for name in ("good", "bad", "hub", "shy"))
 PAGES = {
@@ -78,6 +83,19 @@ def test_a_torn_archive_begins_anew(tmp_path: Path) -> None:
     assert again.gathered(tmp_path) == place
     assert {GOOD, BAD, HUB} <= set(again.fetched)
     assert not Recording(place).torn
+
+
+def test_examples_may_be_documents(tmp_path: Path) -> None:
+    async def fetch(link: Link) -> Response:
+        return Response(link.url, link.url, 200, {"content-type": "application/zip"}, made.docx(["dengue fever"]))
+
+    with Documents(processes=1) as documents:
+        gathering = Gathering(tmp_path, fetch, Web().ask, Told(tmp_path), 0, documents)
+        place = asyncio.run(gathering.read([GOOD], []))
+    assert place is not None
+    page = Recorded(Recording(place), Topic.of("dengue")).page(GOOD)
+    assert page is not None
+    assert page.text == "dengue fever"
 
 
 def test_when_nothing_can_be_read_there_is_no_folder_to_learn_from(tmp_path: Path) -> None:

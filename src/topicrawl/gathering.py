@@ -16,6 +16,7 @@ from pathlib import Path
 from topicrawl import parse
 from topicrawl.collection.archive import Archive
 from topicrawl.collection.told import PARENTS, Told
+from topicrawl.documents.reading import Documents
 from topicrawl.errors import RecordingError
 from topicrawl.fetch.replay import Recording, warc_files
 from topicrawl.fetch.status import REDIRECTS
@@ -38,6 +39,7 @@ class Gathering:
     ask: Callable[[str], Awaitable[Sequence[Answer]]]  # a query → what engines answer
     told: Told
     most: int  # examples that engines are asked about, those of earlier starts included
+    documents: Documents | None = None  # who makes PDF and the like readable
 
     async def read(self, relevant: Sequence[str], irrelevant: Sequence[str]) -> Path | None:
         """The folder that holds what could be read; None: nothing could."""
@@ -64,6 +66,8 @@ class Gathering:
         async def one(url: str) -> None:
             async with free:
                 response = await self._answer(url)
+                if self.documents is not None and self.documents.wanted(response):
+                    response, _ = await self.documents.unfolded(response, Link(url))
             page = parse.read(response, Link(url), context=False)
             if isinstance(page, Page) and "noindex" not in page.directives:
                 archive.write(response)

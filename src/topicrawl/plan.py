@@ -267,8 +267,9 @@ async def _gathered(topic: Topic, settings: Settings, told: Told, engines: Seque
 
     async with Http(_http_settings(settings)) as http:
         polite = Polite(http, delay=settings.delay, robots=settings.robots)
-        gathering = Gathering(told.directory, polite, ask, told, settings.back_links)
-        return await gathering.read(topic.relevant, topic.irrelevant)
+        with _documents(settings) as documents:
+            gathering = Gathering(told.directory, polite, ask, told, settings.back_links, documents)
+            return await gathering.read(topic.relevant, topic.irrelevant)
 
 
 def _plain(settings: Settings) -> dict[str, Carry]:

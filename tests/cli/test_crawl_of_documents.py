@@ -15,6 +15,8 @@ from tests.cli.live import Answer, live_site
 from tests.documents import made
 
 from topicrawl import Settings, Topic, open_crawl
+from topicrawl.fetch.replay import Recording
+from topicrawl.lab.material import Recorded
 from topicrawl.urls import container
 
 OPTIONS = ["--allow-net", "127.0.0.0/8", "--delay", "0", "--min-free", "0", "--patience", "0.5", "--no-robots"]
@@ -127,6 +129,13 @@ def test_documents_of_every_kind_are_collected_and_scored_and_their_links_follow
     texts = {row["url"].removeprefix(address): row["text"] for row in exported}
     assert set(texts) == found
     assert all(TEXT in texts[path] for path in (set(documents) | members) - {"/d.zip"})
+    # Whoever learns from this crawl, or experiments on it, reads its documents too.
+    material = Recorded(Recording("dengue-fever"), Topic.of("dengue fever"))
+    for path in set(documents) - {"/d.zip"}:
+        page = material.page(f"{address}{path}")
+        assert page is not None
+        assert TEXT in page.text
+    assert [link.source for link in material.parents(f"{address}/leaf/pdf")] == [f"{address}/a.pdf"]
 
 
 def test_the_same_text_in_two_formats_is_one_document(run) -> None:  # type: ignore[no-untyped-def]

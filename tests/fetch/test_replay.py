@@ -16,7 +16,7 @@ from warcio.warcwriter import WARCWriter
 
 from topicrawl.errors import RecordingError
 from topicrawl.fetch.replay import Recording
-from topicrawl.records import Failure, Hop, Link, Response
+from topicrawl.records import Failure, Hop, Link, Readable, Response
 
 HTML = b"Content-Type: text/html\r\n"
 
@@ -118,6 +118,28 @@ def test_other_kinds_of_records_are_passed_over(tmp_path: Path) -> None:
     others = [record("http://x.test/", b"GET / HTTP/1.1\r\n\r\n", kind) for kind in ("request", "metadata", "resource")]
     web = Recording(written(tmp_path, *others, record("dns:a.test", b"1.2.3.4"), ok("http://a.test/", b"a"), *others))
     assert len(web) == 1
+
+
+def conversion(url: str, text: bytes) -> bytes:
+    return record(url, text, "conversion", "Content-Type: text/html; charset=utf-8\r\n")
+
+
+def test_a_document_is_read_by_the_text_that_was_recorded_behind_it(tmp_path: Path, name: str) -> None:
+    pdf, page, later = (f"http://a.org/{name}" for name in ("a.pdf", "b.html", "c.pdf"))
+    kind = b"Content-Type: application/pdf\r\n"
+    written(
+        tmp_path, ok(pdf, b"%PDF-1.4", kind), conversion(pdf, b"<p>dengue"), ok(page, b"<p>html"),
+        conversion(page, b"<p>what another tool made of it"), ok(later, b"%PDF-1.4", kind),
+        conversion(later, b"<p>old"), ok(later, b"%PDF-1.5", kind), conversion("http://a.org/d", b"<p>alone"),
+        name=name,
+    )  # fmt: skip
+    recording = Recording(tmp_path)
+    assert fetch(recording, pdf).readable == Readable("text/html; charset=utf-8", b"<p>dengue")
+    assert fetch(recording, pdf).body == b"%PDF-1.4"
+    assert fetch(recording, page).readable is fetch(recording, later).readable is None
+    assert list(recording) == [pdf, page, later]
+    again = Recording(tmp_path, index=recording.index)
+    assert fetch(again, pdf).readable is not None
 
 
 def test_the_warc_folder_of_a_collection_and_a_single_file_are_recordings_too(tmp_path: Path) -> None:

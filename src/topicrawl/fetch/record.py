@@ -15,7 +15,7 @@ from isal import igzip_lib, isal_zlib
 from topicrawl.fetch.decode import TooLarge, Undecodable, dechunk, decode
 from topicrawl.fetch.headers import lowered
 from topicrawl.fetch.status import failure_of
-from topicrawl.records import Failure, Response
+from topicrawl.records import Failure, Readable, Response
 
 #: Room for the headers of a record on top of its body.
 _HEADERS = 256 * 1024
@@ -80,6 +80,16 @@ def response_of(record: bytes, url: str, limit: int) -> Response:
         failure, detail, body = _body(record[split + len(_END) : end], headers, limit)
     at = _time(about.get("warc-date", ""))
     return Response(url, url, status, headers, body, at, failure=failure, detail=detail)
+
+
+def readable_of(record: bytes) -> Readable:
+    """What the document before a conversion record says."""
+    start = record.find(_END) + len(_END)
+    about = _fields(record[:start])
+    end = start + _length(about)
+    if len(record) < end:
+        raise Torn
+    return Readable(about.get("content-type", ""), record[start:end])
 
 
 def _members(file: BinaryIO) -> Iterator[tuple[int, Mapping[str, str]]]:

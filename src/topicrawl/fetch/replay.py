@@ -1,31 +1,37 @@
 """A recorded web as a fetcher: a directory of WARC files in which every fetch gives what was recorded.
 
 One scan notes where the response for each canonical URL begins; a body is read when it is fetched, one record
-at a time. The last recording of a URL counts. Redirects are followed inside the recording.
+at a time. The last recording of a URL counts. Redirects are followed inside the recording. A document (PDF, …) whose
+text was recorded behind it, as a crawl does, is readable.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from topicrawl.errors import RecordingError
 from topicrawl.fetch.decode import TooLarge
-from topicrawl.fetch.record import OneStream, Torn, record_at, response_of, scan
+from topicrawl.fetch.record import OneStream, Torn, readable_of, record_at, response_of, scan
 from topicrawl.fetch.redirects import followed
 from topicrawl.records import Failure, Link, Response
 from topicrawl.urls import canonical
 
 _SUFFIXES = (".warc", ".warc.gz")
+_KINDS = ("response", "revisit", "conversion")
+_AS_IT_IS = ("text/html", "application/xhtml+xml", "text/plain")
 
 
 class Index(NamedTuple):
-    """Where the response for each URL begins: file and offset."""
+    """Where the response for each URL begins, file and offset; and where the text of a document does."""
 
     places: Mapping[str, tuple[int, int]]
     torn: str
+    texts: Mapping[str, tuple[int, int]] = MappingProxyType({})
 
 
 class Recording:
@@ -40,6 +46,7 @@ class Recording:
         self._max_bytes = max_bytes
         self._files = warc_files(Path(path))
         self._places: dict[str, tuple[int, int]] = dict(index.places) if index is not None else {}
+        self._texts: dict[str, tuple[int, int]] = dict(index.texts) if index is not None else {}
         notes = [index.torn] if index is not None and index.torn else []
         if index is None:
             notes = [note for number in range(len(self._files)) if (note := self._scan(number))]
@@ -50,7 +57,7 @@ class Recording:
     @property
     def index(self) -> Index:
         """What the scan found: with it, the same files need not be scanned again."""
-        return Index(self._places, self.torn)
+        return Index(self._places, self.torn, self._texts)
 
     def __len__(self) -> int:
         """How many URLs are recorded."""
@@ -82,9 +89,14 @@ class Recording:
         place = self._places.get(url)
         if place is None:
             return Response(url, url, failure=Failure.NOT_RECORDED, detail="not in the recording")
-        number, offset = place
+        number = place[0]
         try:
-            return response_of(record_at(self._files[number], offset, self._max_bytes), url, self._max_bytes)
+            response = response_of(self._bytes(place), url, self._max_bytes)
+            text = self._texts.get(url)
+            # Others record the text of web pages too; these are read as they are.
+            if text is None or response.failure is not None or response.content_type in _AS_IT_IS:
+                return response
+            return replace(response, readable=readable_of(self._bytes(text)))
         except TooLarge:
             detail = f"more than {self._max_bytes} bytes"
             return Response(url, url, failure=Failure.TOO_LARGE, detail=detail)
@@ -92,6 +104,9 @@ class Recording:
             return Response(url, url, failure=Failure.BAD_RESPONSE, detail="the record is damaged")
         except OSError as error:
             raise RecordingError(f"{self._files[number]} cannot be read: {error.strerror}") from error
+
+    def _bytes(self, place: tuple[int, int]) -> bytes:
+        return record_at(self._files[place[0]], place[1], self._max_bytes)
 
     def _scan(self, number: int) -> str:
         """Note where the responses of a file begin; the note that comes back says what was torn."""
@@ -101,11 +116,14 @@ class Recording:
             for offset, fields in scan(path):
                 count += 1
                 kind = fields.get("warc-type", "")
-                url = _address(fields.get("warc-target-uri", "")) if kind in ("response", "revisit") else None
+                url = _address(fields.get("warc-target-uri", "")) if kind in _KINDS else None
                 if url is None:
                     continue
                 if kind == "response":
                     self._places[url] = (number, offset)
+                    self._texts.pop(url, None)
+                elif kind == "conversion":
+                    self._texts[url] = (number, offset)
                 else:
                     self._repeat(url, _address(fields.get("warc-refers-to-target-uri", "")))
         except Torn:

@@ -86,6 +86,7 @@ class Recorded:
                 moved[url] = response.final_url
             elif response.failure is None:
                 joined = Joiner(url)
-                names = (joined(unescape(name.decode("utf-8", "replace"))) for name in _HREF.findall(response.body))
+                body = response.readable.body if response.readable is not None else response.body
+                names = (joined(unescape(name.decode("utf-8", "replace"))) for name in _HREF.findall(body))
                 targets[url] = [name for name in dict.fromkeys(names) if name and self._recording.known(name)]
         return moved, targets

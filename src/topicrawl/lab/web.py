@@ -51,7 +51,8 @@ class ParsedWeb:
             index = self._cache.value("index", "")
         self.recording = Recording(path, index=Index(*index) if index is not None else None)
         if index is None:
-            self._keep("index", "", (dict(self.recording.index.places), self.recording.torn))
+            found = self.recording.index
+            self._keep("index", "", (dict(found.places), found.torn, dict(found.texts)))
         self.known = self.recording.known
         self._page: Page | None = None  # the page that was read last, and how
         self._mode = ""
