@@ -17,7 +17,6 @@ from typing import Self
 
 from topicrawl.collection.told import DESCRIPTION, PARENTS, Told
 from topicrawl.crawl import Crawl
-from topicrawl.errors import TopicrawlError
 from topicrawl.frontier.contract import Offer
 from topicrawl.placing import Outlink
 from topicrawl.records import Link, Place, Visit
@@ -60,8 +59,10 @@ class Inquiries:
     ) -> None:
         self._task.cancel()
         (ended,) = await asyncio.gather(self._task, return_exceptions=True)
-        if error is None and isinstance(ended, TopicrawlError):
-            raise ended
+        if isinstance(ended, Exception):
+            if error is None:
+                raise ended
+            log.error("engines could not be asked any more: %r", ended)
 
     def visited(self, visit: Visit, outlinks: Sequence[Outlink]) -> None:
         """A page was kept: who links to it, if it is relevant, and what is its best link about?"""

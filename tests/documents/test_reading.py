@@ -300,9 +300,18 @@ def test_a_bomb_among_the_files_of_an_archive_leaves_the_others_whole(hasty: Doc
     assert failures == [None] * 4 + [Failure.TOO_LARGE] * 3 + [None]
 
 
-def test_an_archive_of_very_many_files_is_cut(documents: Documents) -> None:
-    found = documents.unfold(response(made.zipped({f"{i}.txt": b"x" for i in range(700)})), Link(URL))
+def test_an_archive_of_very_many_files_is_cut_and_the_log_says_so(
+    documents: Documents, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", "topicrawl"):
+        found = documents.unfold(response(made.zipped({f"{i}.txt": b"x" for i in range(700)})), Link(URL))
     assert len(found.members) == 500
+    assert caplog.messages == [f"{URL}: 500 of 700 files in it are taken"]
+
+
+def test_a_bundle_is_a_bundle_whatever_its_files_are_called(documents: Documents) -> None:
+    found = documents.unfold(response(made.zipped({"mimetype": b"x" * 200, "a.txt": b"dengue"})), Link(URL))
+    assert [link.anchor for link, _ in found.members] == ["mimetype", "a.txt"]
 
 
 def test_closing_gives_up_what_is_being_read() -> None:

@@ -49,4 +49,4 @@ def _unzipped(body: bytes, limits: Limits) -> Converted:
     if kind:
         raise Unreadable(Failure.CONTENT_TYPE, "tables or slides of an office program")
     found = tuple(members(archive, limits.bytes))
-    return Converted(members=found, detail=f"{len(found)} of {len(archive.infolist())} files in it can be read")
+    return Converted(members=found, detail=f"{len(found)} of {len(archive.infolist())} files in it are taken")

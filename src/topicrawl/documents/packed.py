@@ -22,6 +22,7 @@ _LONGEST_NAME = 500
 _HEAD = 1024
 _MOST_STREAMS = 100
 _PIECE = 1 << 16
+_LONGEST_KIND = 100
 _ENCRYPTED = 0x1
 # Of other text files (programs, tables), an archive may hold thousands.
 _TEXTS = ("", "txt", "text", "asc", "md", "rst", "html", "htm", "xhtml")
@@ -140,9 +141,17 @@ def document_kind(archive: ZipFile) -> str:
         return "docx"
     if "[Content_Types].xml" in names:
         return "other"
-    kind = content(archive, "mimetype", 100).strip() if "mimetype" in names else b""
+    kind = _named_kind(archive) if "mimetype" in names else b""
     if kind == b"application/epub+zip":
         return "epub"
     if kind.startswith(b"application/vnd.oasis.opendocument.text"):
         return "odt"
     return "other" if kind.startswith(b"application/vnd.oasis.") else ""
+
+
+def _named_kind(archive: ZipFile) -> bytes:
+    try:
+        return content(archive, "mimetype", _LONGEST_KIND).strip()
+    except Unreadable:
+        # A file that happens to have this name.
+        return b""

@@ -7,6 +7,7 @@ each with an address of its own. All of it happens in other processes (`child.py
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +20,8 @@ from topicrawl.documents.message import Converted, Limits, Member
 from topicrawl.documents.worker import Worker
 from topicrawl.records import Failure, Link, Readable, Response, Unfolded
 from topicrawl.urls import member
+
+log = logging.getLogger("topicrawl")
 
 _ARCHIVE = 5  # an archive may take this many times as long as one document
 _TYPES = {
@@ -80,6 +83,7 @@ class Documents:
         found = self._converted(response.body)
         if found.failure is not None or found.type:
             return Unfolded(_readable(response, found))
+        log.info("%s: %s", link.url, found.detail)
         return Unfolded(replace(response, readable=_SILENT), tuple(self._members(found.members, response, link)))
 
     def close(self) -> None:
