@@ -206,6 +206,36 @@ def test_a_server_in_trouble_is_named_and_the_others_answer(crawls: dict[str, Pa
     assert "--allow-net" in troubles[1]
 
 
+@pytest.mark.parametrize("damage", ["removed", "overwritten"])
+def test_an_index_that_breaks_under_a_running_server_is_made_again(tmp_path: Path, damage: str) -> None:
+    directory = made(tmp_path / "c", [owls(number, "owl", f"w{number} " * 99) for number in range(1, 90)])
+    other = made(tmp_path / "d", [owls(number, "snowy owl", "x " * number) for number in range(100, 189)])
+
+    async def main() -> tuple[Answer, list[Answer]]:
+        here = Here([directory, other])
+        await here.catch_up()
+        before = await answer([here], Query("owl"))
+        file = directory / "search.sqlite"
+        size = file.stat().st_size
+        if damage == "removed":
+            file.unlink()
+        else:
+            (directory / "search.sqlite-wal").write_bytes(b"")
+            with file.open("r+b") as data:
+                data.seek(4096)
+                data.write(b"\xff" * (size - 4096))
+        after = []
+        for _ in range(3):
+            after.append(await answer([here], Query("owl")))
+            await here.catch_up()
+        await here.close()
+        return before, after
+
+    before, after = asyncio.run(main())
+    assert before.found == after[-1].found == 2 * 89
+    assert all(it.found >= 89 for it in after), "the other collection answers meanwhile"
+
+
 class _Liar(Here):
     """Claims scores that there cannot be."""
 

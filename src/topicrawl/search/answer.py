@@ -162,7 +162,7 @@ async def _summaries(
     told = await asyncio.gather(*(_told(server.summaries(query), seconds) for server in servers))
     candidates, troubles = [], []
     for server, (summaries, trouble) in zip(servers, told, strict=True):
-        candidates += [_Candidate(server, summary) for summary in summaries or ()]
+        candidates += [_Candidate(server, summary, trouble=summary.trouble) for summary in summaries or ()]
         if trouble:
             troubles.append(Asked(server.address or "here", 0, 0.0, False, 0, trouble))
     return candidates, tuple(troubles)
@@ -184,9 +184,9 @@ async def _ask(candidates: Sequence[_Candidate], query: Query, world: World, sec
     )
     for group, (found, trouble) in zip(groups, told, strict=True):
         for one in group:
-            one.trouble = trouble
-            if found is not None:
-                one.found = found.get(one.summary.name, NOTHING)
+            told_nothing = found is None or one.summary.name not in found
+            one.trouble = trouble or ("it could not be searched" if told_nothing else "")
+            one.found = NOTHING if found is None else found.get(one.summary.name, NOTHING)
 
 
 def _named(one: _Candidate, highest: float) -> Iterable[Hit]:

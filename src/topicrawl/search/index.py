@@ -18,7 +18,7 @@ from topicrawl.errors import CollectionError
 from topicrawl.search import scoring
 from topicrawl.search.answers import Hit, Query
 from topicrawl.search.catalogue import Catalogue, Mask
-from topicrawl.search.index_file import FILE, LIVE, Row, Stems, opened, unpacked
+from topicrawl.search.index_file import FILE, LIVE, Row, Stems, inode, opened, unpacked
 from topicrawl.search.indexing import Indexing
 from topicrawl.search.postings import Postings, Reader, merged
 from topicrawl.search.query import Parsed, Part, parsed
@@ -49,6 +49,7 @@ class Index:
         self.name = directory.resolve().name
         if not (directory / FILE).exists():
             catch_up(directory, most=0)
+        self._file = inode(directory)
         self._database = opened(directory, readonly=True)
         self._catalogue = Catalogue(self._database)
         self._reader = Reader(self._database)
@@ -63,6 +64,11 @@ class Index:
 
     def close(self) -> None:
         self._database.close()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the file that was opened is still the index."""
+        return self._file == inode(self.directory)
 
     @property
     def pages(self) -> int:

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 import zstandard
 
 from topicrawl.collection.store import writable
-from topicrawl.database import Database, Shape
+from topicrawl.database import Database, Shape, errors_of
 from topicrawl.errors import CollectionError, DamagedError
 from topicrawl.text.lexicon import ALGORITHMS, Lexicon, lexicon
 from topicrawl.text.tokens import words
@@ -83,9 +83,23 @@ def opened(directory: Path, *, readonly: bool) -> Database:
         # A kill in the first moment, or the file of an index as a newer version makes it: ours to replace.
         if "belongs to another program" not in str(error):
             raise
-    for name in (FILE, f"{FILE}-wal", f"{FILE}-shm"):
-        (directory / name).unlink(missing_ok=True)
+    remove(directory)
     return Database(path, SHAPE)
+
+
+def inode(directory: Path) -> int:
+    """Which file it is: another one after it was made again; 0 when there is none."""
+    try:
+        return (directory / FILE).stat().st_ino
+    except FileNotFoundError:
+        return 0
+
+
+def remove(directory: Path) -> None:
+    """Take a damaged index away; whoever has it open notices, and it is made again."""
+    with errors_of(directory / FILE):
+        for name in (FILE, f"{FILE}-wal", f"{FILE}-shm"):
+            (directory / name).unlink(missing_ok=True)
 
 
 def _whole(path: Path) -> Database:

@@ -31,6 +31,7 @@ from topicrawl.search.index_file import (
     Lines,
     Row,
     Stems,
+    inode,
     lines,
     opened,
     packed,
@@ -65,6 +66,7 @@ class Indexing:
             self._lock.release()
             self._store.close()
             raise
+        self._file = inode(directory)
         self._archive = Archive(directory)
         self._stems, self._packer = Stems(), zstandard.ZstdCompressor(level=1)
         self._seen = -1  # the store's version when it was last looked at
@@ -95,9 +97,10 @@ class Indexing:
             self._seen = int(str(version))
         return added
 
-    def missing(self) -> int:
-        """How many pages are to be added."""
-        return len(self._missing())
+    @property
+    def is_current(self) -> bool:
+        """Whether what is written here is what is read."""
+        return self._file == inode(self.directory)
 
     def close(self) -> None:
         self._database.close()

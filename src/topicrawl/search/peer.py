@@ -40,7 +40,7 @@ class Peer:
 
     async def search(self, query: Query, names: Sequence[str], world: World) -> dict[str, Found]:
         told = await self._ask("search", {"query": asdict(query), "names": list(names), "world": asdict(world)})
-        return self._read(lambda: {name: wire.found_of(told["found"][name]) for name in names})
+        return self._read(lambda: {name: wire.found_of(told["found"][name]) for name in names if name in told["found"]})
 
     async def vector(self, url: str) -> dict[str, float]:
         told = await self._ask("vector", {"url": url})

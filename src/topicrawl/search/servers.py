@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from topicrawl.errors import CollectionError, TopicrawlError, UsageError
+from topicrawl.errors import CollectionError, DamagedError, TopicrawlError, UsageError
 from topicrawl.search.answers import Feedback, Query
 from topicrawl.search.feedback import Remembered
 from topicrawl.search.index import Found, Index
+from topicrawl.search.index_file import remove
 from topicrawl.search.indexing import Indexing
 from topicrawl.search.overlap import SKETCH
 from topicrawl.search.query import parsed
@@ -35,6 +36,7 @@ class Summary:
     name: str
     world: World
     feedback: tuple[Feedback, ...] = ()  # on queries like this one
+    trouble: str = ""  # why it cannot be searched now
 
 
 class Server(Protocol):
@@ -73,14 +75,25 @@ class Shelf:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, question)
 
     def _answer(self, question: Callable[[Index], T]) -> T:
+        if self._index is not None and not self._index.is_current:
+            self._drop()
         if self._index is None:
             self._index = Index(self.directory)
             self._index.name = self.name
-        return question(self._index)
+        try:
+            return question(self._index)
+        except DamagedError as error:
+            self._drop()
+            remove(self.directory)
+            raise CollectionError(f"{error}; it is being made again: ask once more") from error
+
+    def _drop(self) -> None:
+        if self._index is not None:
+            self._index.close()
+            self._index = None
 
     def close(self) -> None:
-        if self._index is not None:
-            self._thread.submit(self._index.close).result()
+        self._thread.submit(self._drop).result()
         self._thread.shutdown()
 
 
@@ -110,14 +123,26 @@ class Here:
     async def _summary(self, shelf: Shelf, query: Query) -> Summary:
         feedback = tuple(shelf.remembered.like(query.text)) if query.learned else ()
         parts = parsed(query)
-        return Summary(shelf.name, await shelf.ask(lambda index: index.statistics(parts)), feedback)
+        try:
+            return Summary(shelf.name, await shelf.ask(lambda index: index.statistics(parts)), feedback)
+        except CollectionError as error:
+            return Summary(shelf.name, World(), feedback, str(error))
 
     async def search(self, query: Query, names: Sequence[str], world: World) -> dict[str, Found]:
         unknown = [name for name in names if name not in self.shelves]
         if unknown:
             raise UsageError(f"there is no collection {unknown[0]!r} here")
-        found = await asyncio.gather(*(self.shelves[it].ask(lambda index: index.search(query, world)) for it in names))
-        return dict(zip(names, found, strict=True))
+        asked = (self.shelves[name].ask(lambda index: index.search(query, world)) for name in names)
+        told = await asyncio.gather(*asked, return_exceptions=True)
+        found: dict[str, Found] = {}
+        for name, one in zip(names, told, strict=True):
+            if isinstance(one, CollectionError):
+                log.warning("cannot be searched now: %s", one)
+            elif isinstance(one, BaseException):
+                raise one
+            else:
+                found[name] = one
+        return found
 
     async def vector(self, url: str) -> dict[str, float]:
         for shelf in self.shelves.values():
@@ -136,15 +161,21 @@ class Here:
     async def catch_up(self, tick: Callable[[str, int], None] | None = None) -> int:
         """Index what is missing everywhere; returns how many pages were added. What another process indexes is not."""
         added = 0
+        troubles: dict[str, TopicrawlError] = {}
         while not self._closed:
             new = 0
-            for name in self.shelves:
-                new += await asyncio.get_running_loop().run_in_executor(self._indexing, self._slice, name)
+            for name in [name for name in self.shelves if name not in troubles]:
+                try:
+                    new += await asyncio.get_running_loop().run_in_executor(self._indexing, self._slice, name)
+                except TopicrawlError as error:
+                    troubles[name] = error  # the others have their turn first
                 if tick is not None and new:
                     tick(name, added + new)
             added += new
             if not new:
                 break
+        for trouble in troubles.values():
+            raise trouble
         return added
 
     async def keep_up(self, pause: float = _PAUSE) -> None:
@@ -157,6 +188,8 @@ class Here:
             await asyncio.sleep(pause)
 
     def _slice(self, name: str) -> int:
+        if name in self._writers and not self._writers[name].is_current:
+            self._writers.pop(name).close()
         if name not in self._writers:
             try:
                 self._writers[name] = Indexing(self.shelves[name].directory)

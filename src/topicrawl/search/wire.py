@@ -76,7 +76,8 @@ def world_of(said: object) -> World:
 def summary_of(said: object) -> Summary:
     table = _table(said)
     feedback = tuple(checked(one) for one in _list(table.get("feedback", []), _KEYS))
-    return Summary(_text(table.get("name"), 200), world_of(table.get("world")), feedback)
+    trouble = _text(table.get("trouble", ""), 2000)
+    return Summary(_text(table.get("name"), 200), world_of(table.get("world")), feedback, trouble)
 
 
 def found_of(said: object) -> Found:
