@@ -89,13 +89,12 @@ async def _story(tab: Tab, client: Client, web: SampleWeb) -> None:
     await tab.run("[...document.querySelectorAll('button')].find(it => it.innerText === 'Stop').click()")
     await tab.until("document.querySelector('.state').innerText.startsWith('interrupted')")
     # Search, give feedback, see the answer change.
-    first: list[str] = []
-    for _ in range(100):
-        # The index follows the crawl, a moment behind it.
-        await tab.open(f"{client.own}/search?q=dengue")
-        first = await tab.run("[...document.querySelectorAll('.hits small.url')].map(it => it.innerText)")
-        if len(first) > 2:
-            break
+    # The index follows the crawl, a moment behind it: let it arrive.
+    client.site.finder.servers()
+    await client.site.finder.here.catch_up()
+    await tab.open(f"{client.own}/search?q=dengue")
+    first = await tab.run("[...document.querySelectorAll('.hits small.url')].map(it => it.innerText)")
+    assert len(first) > 2
     await tab.run("document.querySelector('.hits button[value=irrelevant]').click()")
     await tab.until(f"{LOADED} && document.querySelector('.hits small.url')?.innerText !== {first[0]!r}")
 
