@@ -18,7 +18,7 @@ from topicrawl.records import Failure, Link, Page, Response
 from topicrawl.urls import canonical
 
 URL = "http://e.org/d/page"
-LIMIT = 1.0  # seconds of computing
+LIMIT = 5.0  # seconds of computing: some tenths where nothing else runs; what blows up takes minutes
 
 
 def outcome(body: bytes, content_type: str = "text/html", *, styles: bool = False) -> Page | Failure:
@@ -85,7 +85,7 @@ HOSTILE: dict[str, Callable[[], str]] = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_pages_are_read_within_a_second(name: str) -> None:
+def test_hostile_pages_are_read_in_bounded_time(name: str) -> None:
     body = HOSTILE[name]().encode()
     started = time.process_time()
     found = outcome(body)
@@ -95,7 +95,7 @@ def test_hostile_pages_are_read_within_a_second(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in HOSTILE if "style" in name or "nested" in name or "stops" in name])
-def test_the_styles_of_hostile_pages_are_read_within_a_second(name: str) -> None:
+def test_the_styles_of_hostile_pages_are_read_in_bounded_time(name: str) -> None:
     tree = turbohtml.parse(HOSTILE[name]()[:LONGEST_SOURCE])
     started = time.process_time()
     assert all(sentence.text for sentence in styled_sentences(tree))

@@ -63,4 +63,4 @@ def test_nothing_but_white_space_is_lost(block: str) -> None:
 def test_hostile_paragraphs_take_linear_time(block: str) -> None:
     began = time.process_time()
     sentences(block)
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 10
