@@ -4,7 +4,7 @@ BIN := .venv/bin
 # System packages that only some tests need; those tests are skipped by name where they are missing.
 SYSTEM_PACKAGES := chromium-headless-shell fonts-dejavu-core ghostscript redis-server
 
-.PHONY: install demo test test-system lint bench bench-harvest bench-cluster floors docs docs-check clean
+.PHONY: install demo test test-long test-system lint bench bench-harvest bench-cluster floors docs docs-check clean
 
 install: .venv/installed
 
@@ -19,6 +19,10 @@ demo: install
 
 test: install
 	$(BIN)/pytest
+
+# The tests that draw by lot and kill, at full length.
+test-long: install
+	TOPICRAWL_LONG=1 $(BIN)/pytest tests/chaos tests/frontier/test_conformance.py
 
 test-system:
 	$(if $(SYSTEM_PACKAGES),apt-get update -q && apt-get install -y -q $(SYSTEM_PACKAGES))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,11 @@ FILES = sorted(SOURCE.rglob("*.py"))
 # The frontier's contract has as many questions as it has; splitting it would only hide that.
 FRONTIERS = {"Frontier", "Memory", "Sqlite", "Redis"}
 EMPTY_WORDS = ("util", "helper", "common", "misc", "core", "manager", "handler", "service", "processor")
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
 
 
 def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -31,11 +37,11 @@ def test_no_file_is_longer_than_400_lines(file: Path) -> None:
 
 
 def test_every_module_says_what_it_is_for(file: Path) -> None:
-    assert ast.get_docstring(ast.parse(file.read_text("utf-8")))
+    assert ast.get_docstring(parsed(file))
 
 
 def test_functions_are_short_and_take_few_parameters(file: Path) -> None:
-    for function in functions(ast.parse(file.read_text("utf-8"))):
+    for function in functions(parsed(file)):
         assert function.end_lineno is not None
         assert function.end_lineno - function.lineno < 40 or ast.get_docstring(function), function.name
         body = function.body[1:] if ast.get_docstring(function) else function.body
@@ -47,7 +53,7 @@ def test_functions_are_short_and_take_few_parameters(file: Path) -> None:
 
 
 def test_classes_have_at_most_twelve_public_methods(file: Path) -> None:
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    for node in ast.walk(parsed(file)):
         if isinstance(node, ast.ClassDef):
             public = [f.name for f in node.body if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef)]
             public = [name for name in public if not name.startswith("_")]
@@ -55,7 +61,7 @@ def test_classes_have_at_most_twelve_public_methods(file: Path) -> None:
 
 
 def test_no_error_is_swallowed(file: Path) -> None:
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    for node in ast.walk(parsed(file)):
         if isinstance(node, ast.ExceptHandler):
             assert node.type is not None, f"line {node.lineno}: a bare except"
             kinds = {name.id for name in ast.walk(node.type) if isinstance(name, ast.Name)}
@@ -64,7 +70,7 @@ def test_no_error_is_swallowed(file: Path) -> None:
 
 def test_names_say_something(file: Path) -> None:
     assert not any(word in file.stem for word in EMPTY_WORDS)
-    for function in functions(ast.parse(file.read_text("utf-8"))):
+    for function in functions(parsed(file)):
         # Click names this one; it is not ours to rename.
         if function.name != "get_command":
             assert not function.name.startswith(("get_", "do_", "process_")), function.name
