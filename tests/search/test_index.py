@@ -19,7 +19,7 @@ from topicrawl.collection import verdicts
 from topicrawl.collection.store import Store
 from topicrawl.collection.verdicts import Ruling
 from topicrawl.errors import CollectionError, UsageError
-from topicrawl.search import Index, Query
+from topicrawl.search import Index, Query, indexing, readers
 from topicrawl.search.index import catch_up
 from topicrawl.search.indexing import Indexing
 from topicrawl.search.query import Part, parsed
@@ -220,6 +220,38 @@ def test_after_a_kill_the_index_goes_on_where_it_was(tmp_path: Path) -> None:
     assert catch_up(directory)
     assert index.search(Query("owl")).pages == 30
     assert [index.search(Query(f"w{number}")).pages for number in range(1, 31)] == [1] * 30
+    index.close()
+
+
+def test_many_pages_are_read_by_processes_and_nothing_is_lost_when_these_die(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    started: list[readers._Process] = []
+
+    class Remembered(readers._Process):
+        def __init__(self, directory: Path) -> None:
+            super().__init__(directory)
+            started.append(self)
+
+    def tick(added: int) -> None:
+        for one in started if added == 16 else ():
+            one._process.kill()
+
+    for module in (indexing, readers):
+        monkeypatch.setattr(module, "MANY", 10)
+    monkeypatch.setattr(readers, "_Process", Remembered)
+    monkeypatch.setattr(indexing, "BATCH", 16)
+    monkeypatch.setattr(indexing, "_READ", 4)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    directory = made(tmp_path / "c", [owls(number, "barn owl", f"w{number}") for number in range(1, 61)])
+    writer = Indexing(directory)
+    assert writer.run(tick=tick) == 60
+    writer.close()
+    assert len(started) == 2
+    assert all(one._process.returncode is not None for one in started)
+    assert "reading here" in caplog.text
+    index = Index(directory)
+    assert [index.search(Query(f"w{number}")).pages for number in range(1, 61)] == [1] * 60
     index.close()
 
 

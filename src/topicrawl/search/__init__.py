@@ -1,6 +1,7 @@
 """Step 9. From collections to answers: an index of each, and one answer from many, here and on other servers.
 
-    index.py       Index: the full text of one collection; `indexing.py` brings it up to date from the store
+    index.py       Index: the full text of one collection; `indexing.py` brings it up to date from the store, with what
+                   `reading.py` makes of pages and `segments.py` of their words
     query.py       what is asked: words, "phrases", fields
     scoring.py     BM25 over what the index holds, with anybody's statistics
     servers.py     Server: who answers; Here: the collections on this machine; `peer.py`: Peer, another server

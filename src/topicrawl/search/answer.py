@@ -28,7 +28,6 @@ from topicrawl.search.servers import Server, Summary
 
 T = TypeVar("T")
 SECONDS = 10.0  # that a server may take for each of its two answers
-_SPARE = 10  # hits beyond those that are wanted, as copies are folded
 
 
 @dataclass
@@ -141,7 +140,7 @@ def folded(hits: Iterable[Hit]) -> list[Hit]:
             kept.append(hit)
         else:
             first = kept[at]
-            copies = dict.fromkeys((*first.copies, *((hit.url,) if hit.url != first.url else ())))
+            copies = dict.fromkeys(url for url in (*first.copies, hit.url, *hit.copies) if url != first.url)
             holders = dict.fromkeys((*first.collections, *hit.collections))
             kept[at] = replace(first, copies=tuple(copies), collections=tuple(holders))
         places[hit.url] = at
@@ -169,8 +168,8 @@ async def _summaries(
 
 
 async def _ask(candidates: Sequence[_Candidate], query: Query, world: World, seconds: float) -> None:
-    """Let the chosen collections answer."""
-    wanted = replace(query, count=min(query.offset + query.count + _SPARE, DEEPEST + MOST), offset=0)
+    """Let the chosen collections answer. None names a text twice, so that as many as are wanted are enough of each."""
+    wanted = replace(query, count=query.offset + query.count, offset=0)
     by_server: dict[int, list[_Candidate]] = {}
     for one in candidates:
         if one.is_chosen:

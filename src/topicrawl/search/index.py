@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topicrawl.database import errors_of
 from topicrawl.errors import CollectionError
 from topicrawl.search import scoring
 from topicrawl.search.answers import Hit, Query
 from topicrawl.search.catalogue import Catalogue, Mask
-from topicrawl.search.index_file import FILE, LIVE, Row, Stems, inode, opened, unpacked
+from topicrawl.search.index_file import FILE, LIVE, Row, inode, opened, tongue, unpacked
 from topicrawl.search.indexing import Indexing
 from topicrawl.search.postings import Postings, Reader, merged
 from topicrawl.search.query import Parsed, Part, parsed
@@ -28,6 +30,8 @@ from topicrawl.search.vectors import vector
 from topicrawl.urls import canonical, fingerprint
 
 _TONGUES = 5  # languages in whose forms a word is looked for
+_SPARE = 5  # pages beyond those that are wanted
+_COPIES = 20  # addresses of the same text that are named
 _SPOKEN = 0.01  # share of pages from which a language counts
 
 
@@ -53,7 +57,6 @@ class Index:
         self._database = opened(directory, readonly=True)
         self._catalogue = Catalogue(self._database)
         self._reader = Reader(self._database)
-        self._stems = Stems()
         self._version = -1
         self._tongues: list[str] = []
 
@@ -90,15 +93,31 @@ class Index:
             for url in query.without:
                 mask[self._numbers(url)] = False
             matching = np.flatnonzero(mask)
-            count = min(query.offset + query.count, len(matching))
-            best = matching
-            if count < len(matching):
-                best = matching[np.argpartition(-scores[matching], count)[: count + 1]]
-            order = best[np.lexsort((best, -scores[best]))][:count]
             shown = [part for part in asked.wanted if not world.is_quiet(part.key)]
             stems = {stem for part in shown for form in self._forms(part) for stem in form}
-            hits = tuple(self._hit(int(number), float(scores[number]), stems) for number in order)
+            best = self._best(matching, scores, query.offset + query.count)
+            hits = tuple(self._hit(row, float(scores[row.number]), stems, copies) for row, copies in best)
             return Found(hits, len(matching))
+
+    def _best(self, matching: NDArray[np.intp], scores: scoring.Scores, count: int) -> list[tuple[Row, list[str]]]:
+        """The best pages, each text once, with its other addresses."""
+        kept: dict[str, tuple[Row, list[str]]] = {}
+        done = 0
+        while len(kept) < count and done < len(matching):
+            # Some more than are wanted, as some may be copies of others; all the same, once is nearly always enough.
+            until = min(done + count + _SPARE, len(matching))
+            best = matching
+            if until < len(matching):
+                best = matching[np.argpartition(-scores[matching], until)[: until + 1]]
+            for number in best[np.lexsort((best, -scores[best]))][done:until]:
+                row = self._row(int(number))
+                name = row.digest or row.url
+                if name in kept:
+                    kept[name][1].append(row.url)
+                elif len(kept) < count:
+                    kept[name] = row, []
+            done = until
+        return list(kept.values())
 
     def vector(self, url: str) -> dict[str, float]:
         """The words that tell a page from others, with weights; empty when it is not here."""
@@ -125,7 +144,7 @@ class Index:
                 if version != self._version:
                     self._version = version
                     self._catalogue.refresh()
-                    self._reader.cover(self._catalogue.lengths)
+                    self._reader.cover(len(self._catalogue.lengths) - 1)
                     self._tongues = self._catalogue.languages(_SPOKEN)[:_TONGUES] or [""]
                 yield
             finally:
@@ -157,13 +176,10 @@ class Index:
         """A part in the stems of each language that is spoken here."""
         if part.is_prefix:
             return [part.words]
-        said = [self._stems.line(language, part.words).split(" ") for language in self._tongues]
-        return list(dict.fromkeys(map(tuple, said)))
+        return list(dict.fromkeys(tuple(map(tongue(it).stem, part.words)) for it in self._tongues))
 
     def _postings(self, part: Part) -> Postings:
-        # Quotation marks keep whatever stands in a query from being taken for an operator.
-        field, star = f"{part.column} : " if part.column else "", "*" if part.is_prefix else ""
-        return merged([self._reader.postings(f'{field}"{" ".join(form)}"{star}') for form in self._forms(part)])
+        return merged([self._reader.postings(replace(part, words=form)) for form in self._forms(part)])
 
     def _frequency(self, part: Part) -> int:
         forms = self._forms(part)
@@ -188,12 +204,12 @@ class Index:
         found = self._database.execute("SELECT text FROM texts WHERE number = ?", (number,)).fetchone()
         return unpacked(found[0]) if found else ""
 
-    def _hit(self, number: int, score: float, stems: set[str]) -> Hit:
-        row = self._row(number)
-        shown = snippet(self._text(number), stems, row.language)
+    def _hit(self, row: Row, score: float, stems: set[str], copies: Sequence[str]) -> Hit:
+        shown = snippet(self._text(row.number), stems, row.language)
         return Hit(
-            row.url, row.title, score, shown, row.language, row.relevance, row.verdict, row.at, row.digest, (self.name,)
-        )
+            row.url, row.title, score, shown, row.language, row.relevance, row.verdict, row.at, row.digest,
+            (self.name,), tuple(copies[:_COPIES]),
+        )  # fmt: skip
 
 
 def catch_up(directory: Path, *, most: int | None = None) -> bool:

@@ -9,9 +9,8 @@ a new one. So whoever has read the words of the first thousand pages never has t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import zstandard
 
@@ -19,17 +18,15 @@ from topicrawl.collection.store import writable
 from topicrawl.database import Database, Shape, errors_of
 from topicrawl.errors import CollectionError, DamagedError
 from topicrawl.text.lexicon import ALGORITHMS, Lexicon, lexicon
-from topicrawl.text.tokens import words
 
 FILE = "search.sqlite"
 #: State of a page: its words can be found; it was replaced; its record in the archive is lost.
 LIVE, REPLACED, LOST = 1, 0, -1
 LONGEST_TEXT = 500_000  # characters of a page that are indexed
-_KNOWN = 300_000  # words whose stems are remembered, about 40 MB
 
 SHAPE = Shape(
     name="an index",
-    application=0x70C5,
+    application=0x70C8,
     schema=(
         "CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
         "CREATE TABLE pages (number INTEGER PRIMARY KEY, state INTEGER NOT NULL, step INTEGER NOT NULL,"
@@ -38,16 +35,14 @@ SHAPE = Shape(
         " verdict TEXT NOT NULL, digest TEXT NOT NULL, url TEXT NOT NULL, title TEXT NOT NULL)",
         "CREATE INDEX pages_by_id ON pages (id)",
         "CREATE TABLE texts (number INTEGER PRIMARY KEY, text BLOB NOT NULL)",
-        # The text is stored once, packed, beside it; stems take the place of words before they come here.
-        "CREATE VIRTUAL TABLE words USING fts5(title, text, url, content='', tokenize='ascii')",
-        "CREATE VIRTUAL TABLE known USING fts5vocab(words, row)",
+        # Stems as numbers, and what `segments.py` makes of them.
+        "CREATE TABLE terms (term TEXT PRIMARY KEY, id INTEGER NOT NULL) WITHOUT ROWID",
+        "CREATE TABLE segments (key INTEGER PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL)",
+        "CREATE TABLE blocks (key INTEGER PRIMARY KEY, terms BLOB NOT NULL, pages BLOB NOT NULL)",
+        "CREATE TABLE places (key INTEGER PRIMARY KEY, places BLOB NOT NULL)",
     ),
 )
 ADD = f"INSERT INTO pages VALUES ({','.join('?' * 15)})"
-
-
-#: Title, text and address of a page in stems.
-Lines: TypeAlias = tuple[str, str, str]
 
 
 class Row(NamedTuple):
@@ -108,9 +103,9 @@ def _whole(path: Path) -> Database:
     try:
         with database.transaction():
             database.execute("SELECT * FROM pages ORDER BY number DESC LIMIT 1").fetchone()
-            database.execute("SELECT * FROM known LIMIT 1").fetchone()
+            database.execute("SELECT * FROM terms LIMIT 1").fetchone()
             ((numbers,),) = database.execute("SELECT count(*) FROM pages")
-            ((last,),) = database.execute("SELECT coalesce(max(id), 0) FROM words_docsize")
+            ((last,),) = database.execute("SELECT coalesce(max(last), 0) FROM segments")
         if numbers != last:
             raise DamagedError(f"{path} is damaged: {numbers} pages, but words of {last}")
     except BaseException:
@@ -119,44 +114,8 @@ def _whole(path: Path) -> Database:
     return database
 
 
-class _Known(dict[str, str]):
-    """Word → stem in one language; a word that is not known yet is looked up."""
-
-    def __init__(self, language: str) -> None:
-        self._stem = tongue(language).stem
-
-    def __missing__(self, word: str) -> str:
-        stem = self[word] = self._stem(word)
-        return stem
-
-
-class Stems:
-    """Words → stems, the same for pages and for queries; for one thread."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, _Known] = {}
-
-    def line(self, language: str, found: Sequence[str]) -> str:
-        """The stems of words in their order, as the index stores them.
-
-        >>> Stems().line("en", ["the", "hunting", "owls"])
-        'the hunt owl'
-        """
-        known = self._known.get(language)
-        if known is None or len(known) > _KNOWN:
-            known = self._known[language] = _Known(language)
-        return " ".join(map(known.__getitem__, found))
-
-
 def tongue(language: str) -> Lexicon:
     return lexicon(language if language in ALGORITHMS else "")
-
-
-def lines(stems: Stems, row: Row, text: str) -> tuple[Lines, int]:
-    """A page in stems, and how many there are."""
-    parts = [words(part) for part in (row.title, text, row.url)]
-    said = [stems.line(row.language, part) for part in parts]
-    return (said[0], said[1], said[2]), sum(map(len, parts))
 
 
 def packed(text: str, packer: zstandard.ZstdCompressor) -> bytes:

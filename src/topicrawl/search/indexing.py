@@ -9,38 +9,28 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from itertools import zip_longest
 from pathlib import Path
 
-import zstandard
+import numpy as np
+from numpy.typing import NDArray
 
 from topicrawl.collection import verdicts
-from topicrawl.collection.archive import Archive, Spot
 from topicrawl.collection.store import Store
 from topicrawl.database import Lock
-from topicrawl.errors import CollectionError, DamagedError
-from topicrawl.parse.text_only import text_only
-from topicrawl.records import Failure
-from topicrawl.search.index_file import (
-    ADD,
-    LIVE,
-    LONGEST_TEXT,
-    LOST,
-    REPLACED,
-    Lines,
-    Row,
-    Stems,
-    inode,
-    lines,
-    opened,
-    packed,
-)
+from topicrawl.errors import CollectionError
+from topicrawl.search.index_file import ADD, LIVE, LOST, REPLACED, Row, inode, opened
+from topicrawl.search.readers import MANY, Readers
+from topicrawl.search.reading import Reply, Wanted
+from topicrawl.search.segments import Shelving, segment
+from topicrawl.search.terms import Terms
 from topicrawl.urls import host
 
 log = logging.getLogger("topicrawl")
 
-BATCH = 100  # pages of a transaction
+BATCH = 512  # pages of a transaction, and of a segment of the index
+_READ = 32  # pages that a reader is given at once
 _COMPARED = 60.0  # seconds between two comparisons of everything, while something changes
 _HERE = (
     "SELECT pages.step, pages.id, at, segment, start, length, relevance, language, digest, pages.url, title"
@@ -67,8 +57,8 @@ class Indexing:
             self._store.close()
             raise
         self._file = inode(directory)
-        self._archive = Archive(directory)
-        self._stems, self._packer = Stems(), zstandard.ZstdCompressor(level=1)
+        self._readers: Readers | None = None
+        self._shelving = Shelving(self._database)
         self._seen = -1  # the store's version when it was last looked at
         self._compared = float("-inf")
         self._looks = -1  # revisits at the last comparison
@@ -79,22 +69,44 @@ class Indexing:
         if version == self._seen:
             return 0
         missing = self._missing()
-        wanted = missing[:most]
-        added = 0
-        batches = [wanted[at : at + BATCH] for at in range(0, len(wanted), BATCH)]
-        # While one batch is being written, which leaves Python free, the next is read.
-        with ThreadPoolExecutor(1, "reading") as reading:
-            ahead = reading.submit(self._read, self._rows(batches[0])) if batches else None
-            for batch, following in zip_longest(batches, batches[1:], fillvalue=()):
-                pages = ahead.result() if ahead is not None else []
-                ahead = reading.submit(self._read, self._rows(following)) if following else None
-                self._write(pages)
-                added += len(batch)
-                if tick is not None:
-                    tick(added)
+        self._prepare(len(missing))
+        try:
+            added = self._add(missing[:most], tick)
+        except BaseException:
+            # Terms that were numbered in a transaction that failed have no numbers.
+            self._forget()
+            raise
         self._rule()
         if added == len(missing):
             self._seen = int(str(version))
+            if self._readers is not None and self._readers.processes:
+                self._forget()
+        return added
+
+    def _prepare(self, pages: int) -> None:
+        """Have readers for so many pages."""
+        if self._readers is not None and not self._readers.processes and pages >= MANY:
+            self._forget()
+        if self._readers is None and pages:
+            self._readers, self._terms = Readers(self.directory, pages), Terms(self._database, is_bulk=pages >= MANY)
+
+    def _forget(self) -> None:
+        if self._readers is not None:
+            self._readers.close()
+        self._readers = None
+
+    def _add(self, steps: Sequence[int], tick: Callable[[int], None] | None) -> int:
+        added = 0
+        batches = [steps[at : at + BATCH] for at in range(0, len(steps), BATCH)]
+        ahead = self._sent(batches[0]) if batches else []
+        for batch, following in zip_longest(batches, batches[1:], fillvalue=()):
+            pages = [(rows, reply.result()) for rows, reply in ahead]
+            # While one batch is being written, the next is read.
+            ahead = self._sent(following) if following else []
+            self._write(pages)
+            added += len(batch)
+            if tick is not None:
+                tick(added)
         return added
 
     @property
@@ -103,8 +115,8 @@ class Indexing:
         return self._file == inode(self.directory)
 
     def close(self) -> None:
+        self._forget()
         self._database.close()
-        self._archive.close()
         self._store.close()
         self._lock.release()
 
@@ -140,7 +152,14 @@ class Indexing:
                 self._changed()
         return missing
 
-    def _rows(self, steps: Sequence[int]) -> list[tuple[Row, Spot]]:
+    def _sent(self, steps: Sequence[int]) -> list[tuple[list[Row], Future[tuple[int, Reply]]]]:
+        """Give pages to the readers, some at a time."""
+        assert self._readers is not None
+        rows = self._rows(steps)
+        parts = [rows[at : at + _READ] for at in range(0, len(rows), _READ)]
+        return [([row for row, _ in part], self._readers.submit([wanted for _, wanted in part])) for part in parts]
+
+    def _rows(self, steps: Sequence[int]) -> list[tuple[Row, Wanted]]:
         """What the collection knows of pages, with where they stand in the archive."""
         sql, wanted = f"SELECT * FROM ({_HERE}) WHERE step BETWEEN ? AND ? ORDER BY step", set(steps)
         ruled = bool(self._store.rows("SELECT 1 FROM verdicts LIMIT 1"))
@@ -153,34 +172,29 @@ class Indexing:
             language, digest, url, title = map(str, row[7:])
             verdict = self._verdict(page) if ruled else ""
             said = (language, host(url), verdict, digest, url, title)
-            found.append(
-                (Row(0, LIVE, step, page, at, segment, start, relevance, 0, *said), Spot(segment, start, length))
-            )
+            known = Row(0, LIVE, step, page, at, segment, start, relevance, 0, *said)
+            found.append((known, Wanted(segment, start, length, language, title, url)))
         return found
 
-    def _read(self, rows: Sequence[tuple[Row, Spot]]) -> list[tuple[Row, bytes, Lines]]:
-        """Pages out of the archive, in words; nothing else is touched, as this runs beside the writing."""
-        return [self._page(row, spot) for row, spot in rows]
-
-    def _page(self, row: Row, spot: Spot) -> tuple[Row, bytes, Lines]:
-        try:
-            text = text_only(self._archive.read(spot))
-        except DamagedError as error:
-            log.warning("cannot be searched: %s: %s", row.url, error)
-            text = Failure.BAD_RESPONSE
-        if isinstance(text, Failure):
-            return row._replace(state=LOST), packed("", self._packer), ("", "", "")
-        said, count = lines(self._stems, row, text[:LONGEST_TEXT])
-        return row._replace(words=count), packed(text[:LONGEST_TEXT], self._packer), said
-
-    def _write(self, pages: Sequence[tuple[Row, bytes, Lines]]) -> None:
+    def _write(self, pages: Sequence[tuple[Sequence[Row], tuple[int, Reply]]]) -> None:
         """Add pages, all of them or none."""
+        rows: list[Row] = []
+        texts: list[tuple[int, bytes]] = []
+        words: list[tuple[NDArray[np.int32], tuple[int, int, int]]] = []
         with self._database.transaction():
             ((last,),) = self._database.execute("SELECT coalesce(max(number), 0) FROM pages")
-            for number, (row, text, said) in enumerate(pages, int(last) + 1):
-                self._database.execute(ADD, row._replace(number=number))
-                self._database.execute("INSERT INTO words (rowid, title, text, url) VALUES (?,?,?,?)", (number, *said))
-                self._database.execute("INSERT INTO texts VALUES (?,?)", (number, text))
+            for known, (reader, (first, new, several)) in pages:
+                table = self._terms.table(reader, first, new)
+                for row, said in zip(known, several, strict=True):
+                    if said.trouble:
+                        log.warning("cannot be searched: %s: %s", row.url, said.trouble)
+                    number, state = int(last) + len(rows) + 1, LOST if said.trouble else LIVE
+                    rows.append(row._replace(number=number, state=state, words=sum(said.sizes)))
+                    texts.append((number, said.text))
+                    words.append((table[np.frombuffer(said.terms, np.int32)], said.sizes))
+            self._database.executemany(ADD, rows)
+            self._database.executemany("INSERT INTO texts VALUES (?,?)", texts)
+            self._shelving.add(segment(int(last) + 1, words))
 
     def _verdict(self, page: int) -> str:
         sql = "SELECT verdict FROM verdicts WHERE page = ? ORDER BY number DESC LIMIT 1"

@@ -1,32 +1,36 @@
-"""How often each page says a part of a query, read from the index once and remembered.
+"""How often each page says a part of a query, read from the segments once and remembered.
 
-SQLite's full-text index keeps the words and finds phrases; what it tells of a page is its BM25 score, from which the
-number of occurrences is recovered, so that scores can be made with any statistics and any weights:
-
-    s = idf · f (k + 1) / (f + k (1 − b + b · length / mean))   →   f = x k (1 − b + b · length / mean) / (k + 1 − x)
-
-with x = s / idf, SQLite's k = 1.2 and b = .75. An occurrence in the title counts three, one elsewhere counts one.
+An occurrence in the title counts three, one elsewhere counts one. Of a phrase, the places of its words must follow
+each other: a place is page · 2²⁰ + where in the page, so shifting and intersecting plain numbers finds it.
 """
 
 from __future__ import annotations
 
-import math
+import bisect
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import zstandard
 from numpy.typing import NDArray
 
 from topicrawl.database import Database
+from topicrawl.errors import DamagedError
+from topicrawl.search.query import Part
+from topicrawl.search.segments import SPAN, TEXT_AT, TITLE, URL_AT, ends_of, pages_of, places_of, terms_of
 
-TITLE, TEXT, URL = 3.0, 1.0, 1.0
-K, B = 1.2, 0.75
-_LEAST_IDF = 1e-6  # what SQLite takes for words in more than half of the pages
-_REMEMBERED = 4_000_000  # occurrences in pages, at 8 bytes
+_REMEMBERED = 8_000_000  # occurrences in pages, at 8 bytes
+_BEGINNINGS = 2000  # terms that a * stands for
+_COLUMNS = {"": (0, SPAN), "title": (0, TEXT_AT), "text": (TEXT_AT, URL_AT), "url": (URL_AT, SPAN)}
+_WIDE = SPAN.bit_length() - 1
 
 Numbers = NDArray[np.int32]
 Counts = NDArray[np.float32]
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,62 +41,158 @@ class Postings:
     counts: Counts
 
 
+NOBODY = Postings(np.zeros(0, np.int32), np.zeros(0, np.float32))
+
+
 class Reader:
-    """Looks things up for one connection; the pages' lengths are told before, and only ever get more."""
+    """Looks things up for one connection, as of the moment when it was last told to `cover` the pages."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._known: OrderedDict[str, tuple[int, Postings]] = OrderedDict()  # with the last page that it covers
+        self._known: OrderedDict[Part, tuple[int, Postings]] = OrderedDict()  # with the last page that it covers
         self._held = 0
         self._frequencies: dict[str, int] = {}
-        self._lengths: NDArray[np.float64] = np.ones(1)
-        self._mean = 1.0
+        self._segments: list[tuple[int, int, int]] = []
+        self._pages = 0
 
-    def cover(self, lengths: NDArray[np.float64]) -> None:
-        """The lengths of all pages by number; number 0 is nobody's."""
+    def cover(self, pages: int) -> None:
+        """So many pages there are; what is known of the first ones stays."""
         self._frequencies.clear()
-        self._lengths = lengths
-        self._mean = float(lengths[1:].mean()) if len(lengths) > 1 else 1.0
+        self._pages = pages
+        self._segments = self._database.execute("SELECT key, first, last FROM segments ORDER BY first").fetchall()
 
-    def postings(self, match: str) -> Postings:
-        """What an expression of one phrase finds."""
-        pages = len(self._lengths) - 1
-        until, known = self._known.pop(match, (0, _NOTHING))
+    def postings(self, part: Part) -> Postings:
+        """The pages that match a part whose words are stems."""
+        until, known = self._known.pop(part, (0, NOBODY))
         self._held -= len(known.numbers)
-        if until < pages:
-            known = self._read(match, until, known)
-        self._known[match] = pages, known
+        if until < self._pages:
+            with _whole(self._database.path):
+                known = _appended(known, self._read(part, until))
+        self._known[part] = self._pages, known
         self._held += len(known.numbers)
         while self._held > _REMEMBERED and len(self._known) > 1:
             _, (_, dropped) = self._known.popitem(last=False)
             self._held -= len(dropped.numbers)
         return known
 
-    def _read(self, match: str, until: int, known: Postings) -> Postings:
-        """Add what newer pages say."""
-        sql = "SELECT rowid, bm25(words, ?, ?, ?) FROM words WHERE words MATCH ? AND rowid > ? ORDER BY rowid"
-        rows = self._database.execute(sql, (TITLE, TEXT, URL, match, until)).fetchall()
-        if not rows:
-            return known
-        table = np.array(rows, np.float64)
-        numbers = table[:, 0].astype(np.int32)
-        pages, matching = len(self._lengths) - 1, len(known.numbers) + len(rows)
-        idf = max(math.log((pages - matching + 0.5) / (matching + 0.5)), _LEAST_IDF)
-        x = -table[:, 1] / idf
-        counts = x * K * (1 - B + B * self._lengths[numbers] / self._mean) / (K + 1 - x)
-        counts = np.maximum(1.0, np.rint(counts)).astype(np.float32)
-        return Postings(np.concatenate((known.numbers, numbers)), np.concatenate((known.counts, counts)))
-
     def frequency(self, stem: str) -> int:
-        """In how many pages a stem occurs, without reading where."""
+        """In how many pages a stem occurs, without reading in which."""
+        part = Part((stem,))
+        if part in self._known:
+            return len(self.postings(part).numbers)
         known = self._frequencies.get(stem)
         if known is None:
-            found = self._database.execute("SELECT doc FROM known WHERE term = ?", (stem,)).fetchone()
-            known = self._frequencies[stem] = int(found[0]) if found else 0
+            ids = self._ids(part)[0]
+            with _whole(self._database.path):
+                heads = (it for key, _, _ in self._segments for it in self._blocks(key, ids, "NULL"))
+                known = sum(int(head[1, at].sum()) for _, head, at, _ in heads)
+            self._frequencies[stem] = known
         return known
 
+    def _read(self, part: Part, until: int) -> list[Postings]:
+        """What pages behind a number say, segment by segment."""
+        ids = self._ids(part)
+        if not all(ids):
+            return []
+        newer = [it for it in self._segments if it[2] > until]
+        if len(ids) > 1 or part.column:
+            low, high = _COLUMNS[part.column]
+            read = (self._phrase(key, first, ids, low, high) for key, first, _ in newer)
+        else:
+            read = (self._word(key, first, ids[0]) for key, first, _ in newer)
+        return [_behind(it, until) for it in read if len(it.numbers)]
 
-_NOTHING = Postings(np.zeros(0, np.int32), np.zeros(0, np.float32))
+    def _ids(self, part: Part) -> list[list[int]]:
+        """The terms of each word, ascending; several where only the beginning is given."""
+        if part.is_prefix:
+            start = part.words[-1]
+            sql = "SELECT id FROM terms WHERE term >= ? AND term < ? LIMIT ?"
+            found = self._database.execute(sql, (start, f"{start}\U0010ffff", _BEGINNINGS))
+            return [sorted(int(number) for (number,) in found)]
+        sql = "SELECT id FROM terms WHERE term = ?"
+        return [[int(number) for (number,) in self._database.execute(sql, (word,))] for word in part.words]
+
+    def _blocks(self, key: int, ids: Sequence[int], column: str) -> Iterator[tuple[int, Array, Array, bytes]]:
+        """The blocks of a segment that have any of the terms, and where in their heads these stand."""
+        sql = f"SELECT key, terms, {column} FROM blocks WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1"
+        at = 0
+        while at < len(ids):
+            row = self._database.execute(sql, (key << 32, key << 32 | ids[at])).fetchone()
+            if row is None:
+                at += 1
+                continue
+            head = terms_of(row[1])
+            stop = max(at + 1, bisect.bisect_right(ids, int(head[0, -1])))
+            wanted = np.asarray(ids[at:stop], np.uint32)
+            places = np.minimum(np.searchsorted(head[0], wanted), head.shape[1] - 1)
+            places = places[head[0, places] == wanted]
+            if len(places):
+                yield row[0], head, places, row[2]
+            at = stop
+
+    def _word(self, key: int, first: int, ids: Sequence[int]) -> Postings:
+        found = []
+        for _, head, at, body in self._blocks(key, ids, "pages"):
+            ends = ends_of(head[1])
+            pages, counts = pages_of(body)
+            for start, stop in zip(ends[at].tolist(), ends[at + 1].tolist(), strict=True):
+                numbers = pages[start:stop].astype(np.int32) + np.int32(first)
+                found.append(Postings(numbers, counts[start:stop].astype(np.float32)))
+        return merged(found)
+
+    def _phrase(self, key: int, first: int, words: Sequence[Sequence[int]], low: int, high: int) -> Postings:
+        read = sorted(
+            ((self._places(key, first, ids), behind) for behind, ids in enumerate(words)), key=lambda it: len(it[0])
+        )
+        # The rarest word first: few places are looked for among many.
+        found = read[0][0] - read[0][1]
+        for places, behind in read[1:]:
+            at = np.minimum(np.searchsorted(places, found + behind), max(0, len(places) - 1))
+            found = found[places[at] == found + behind] if len(places) else places
+        place = found & (SPAN - 1)
+        inside = (place >= low) & (place < high)
+        found, place = found[inside], place[inside]
+        if not len(found):
+            return NOBODY
+        numbers = found >> _WIDE
+        starts = np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))
+        counts = np.add.reduceat(np.where(place < TEXT_AT, TITLE, 1), starts)
+        return Postings(numbers[starts].astype(np.int32), counts.astype(np.float32))
+
+    def _places(self, key: int, first: int, ids: Sequence[int]) -> Array:
+        """Where any of the terms stands, ascending."""
+        found = [np.zeros(0, np.int64)]
+        for block, head, at, body in self._blocks(key, ids, "pages"):
+            pages, _ = pages_of(body)
+            ((where,),) = self._database.execute("SELECT places FROM places WHERE key = ?", (block,))
+            sizes, places = places_of(where, len(pages))
+            ends, edges = ends_of(head[1]), ends_of(sizes)
+            for start, stop in zip(ends[at].tolist(), ends[at + 1].tolist(), strict=True):
+                numbers = np.repeat(pages[start:stop].astype(np.int64) + first, sizes[start:stop])
+                found.append(numbers << _WIDE | places[edges[start] : edges[stop]])
+        return np.sort(np.concatenate(found)) if len(found) > 2 else found[-1]
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    """What cannot be read back is damage."""
+    try:
+        yield
+    except (ValueError, IndexError, zstandard.ZstdError) as error:
+        raise DamagedError(f"{path} is damaged: {error}") from error
+
+
+def _behind(found: Postings, until: int) -> Postings:
+    start = int(np.searchsorted(found.numbers, until, "right"))
+    return Postings(found.numbers[start:], found.counts[start:]) if start else found
+
+
+def _appended(known: Postings, several: Iterable[Postings]) -> Postings:
+    """What is known with what comes behind it."""
+    parts = [it for it in (known, *several) if len(it.numbers)]
+    if len(parts) < 2:
+        return parts[0] if parts else NOBODY
+    return Postings(np.concatenate([it.numbers for it in parts]), np.concatenate([it.counts for it in parts]))
 
 
 def merged(several: Sequence[Postings]) -> Postings:
@@ -100,10 +200,7 @@ def merged(several: Sequence[Postings]) -> Postings:
     if len(several) == 1:
         return several[0]
     if not several:
-        return _NOTHING
+        return NOBODY
     numbers, places = np.unique(np.concatenate([it.numbers for it in several]), return_inverse=True)
     counts = np.bincount(places, np.concatenate([it.counts for it in several])).astype(np.float32)
     return Postings(numbers, counts)
-
-
-Lookup = Callable[[str], Postings]

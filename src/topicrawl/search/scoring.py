@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from topicrawl.search.postings import B, K, Postings
+from topicrawl.search.postings import Postings
 
 Scores = NDArray[np.float32]
+K, B = 1.2, 0.75
 #: A word in more than half of all pages says nothing about any of them, and is the dearest to look up.
 QUIET = 0.5
 _FEW = 1000  # pages in which nothing is dear

@@ -25,7 +25,7 @@ from topicrawl.search.scoring import World
 
 log = logging.getLogger("topicrawl")
 T = TypeVar("T")
-_SLICE = 200  # pages of one collection that are indexed before another has its turn
+_SLICE = 1024  # pages of one collection that are indexed before another has its turn
 _PAUSE = 1.0  # seconds between two looks for new pages
 
 

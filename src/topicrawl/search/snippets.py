@@ -9,8 +9,9 @@ from topicrawl.search.index_file import tongue
 from topicrawl.text.tokens import words
 
 LENGTH = 240  # characters
-_MOST = 50  # places of a word that are looked at
-_LOOKED = 50_000  # characters
+_MOST = 24  # places that are looked at, shared by the words, but some of each
+_LEAST = 4
+_LOOKED = 20_000  # characters
 _WORD = re.compile(r"\w+")
 _EDGE = 25  # characters in which a word's beginning is looked for
 
@@ -48,9 +49,10 @@ def _places(text: str, wanted: Collection[str], language: str) -> list[tuple[int
     stem_of = tongue(language).stem
     stems: dict[str, str] = {}  # word → its stem, if that is wanted
     found: dict[int, tuple[int, int, str]] = {}
-    for beginning in {_beginning(stem) for stem in wanted if stem}:
+    beginnings = _beginnings(wanted)
+    for beginning in beginnings:
         at = low.find(beginning)
-        for _ in range(_MOST):
+        for _ in range(max(_LEAST, _MOST // len(beginnings))):
             if at < 0:
                 break
             word = _WORD.match(low, at)
@@ -64,6 +66,19 @@ def _places(text: str, wanted: Collection[str], language: str) -> list[tuple[int
                     found[at] = at, at + len(said), stems[said]
             at = low.find(beginning, end)
     return [found[at] for at in sorted(found)]
+
+
+def _beginnings(wanted: Collection[str]) -> list[str]:
+    """What is looked for: whatever begins with one of these is found with it.
+
+    >>> _beginnings(["chemic", "chemical", "owl"])
+    ['chemi', 'owl']
+    """
+    found: list[str] = []
+    for beginning in sorted({_beginning(stem) for stem in wanted if stem}):
+        if not found or not beginning.startswith(found[-1]):
+            found.append(beginning)
+    return found
 
 
 def _beginning(stem: str) -> str:

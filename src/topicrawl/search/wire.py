@@ -104,7 +104,8 @@ def _hit(said: object) -> Hit:
         url, _text(table.get("title", ""), 1000), _number(table.get("score")),
         tuple((_text(piece[0], 500), piece[1] is True) for piece in pieces if len(piece) > 1),
         _text(table.get("language", ""), 20), _number(table.get("relevance", 0.0)), _text(table.get("verdict", ""), 20),
-        _number(table.get("at", 0.0)), _text(table.get("digest", ""), 64),
+        _number(table.get("at", 0.0)), _text(table.get("digest", ""), 64), (),
+        tuple(_text(copy, 2000) for copy in _list(table.get("copies", []), MOST)),
     )  # fmt: skip
 
 

@@ -1,0 +1,210 @@
+"""The words of a run of pages, sorted: which pages say a term, how often, and in which places.
+
+A batch of pages becomes one segment, and many small segments become a larger one, so that there are never many to look
+into and each word is written only a few times. A segment is cut into blocks of some thousand postings:
+
+    segments   its key, the numbers of its first and last page
+    blocks     key · 2³² + first term  →  the terms with the number of pages of each; the pages and counts, packed
+    places     the same key            →  where in each page, packed; needed for phrases and fields only
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import zstandard
+from numpy.typing import NDArray
+
+from topicrawl.database import Database
+
+#: The places of a page: of its title from 0 on, of its text from TEXT_AT on, of its address from URL_AT on.
+SPAN, TEXT_AT = 1 << 20, 1024
+URL_AT = SPAN - TEXT_AT
+SHORT = TEXT_AT - 24  # words of a title or an address; the gap keeps phrases within one field
+TITLE = 3  # what an occurrence in the title counts
+MOST = 4096  # pages of a batch
+_BLOCK = 4096  # postings
+_MANY = 4  # segments of a size that become one
+_SIZES = (4, 16, 64, 256, 1024)  # pages; larger segments stay as they are, so that joining takes little memory
+_LARGEST = 0xFFFF
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Sorted by term, then page, then place."""
+
+    first: int
+    last: int
+    terms: Array
+    pages_with: Array  # of each term
+    pages: Array  # of each posting: how far behind the first
+    counts: Array  # of each posting; an occurrence in the title counts three
+    sizes: Array  # of each posting: how many places
+    places: Array
+
+
+def segment(first: int, pages: Sequence[tuple[Array, tuple[int, int, int]]]) -> Segment:
+    """Of pages with the terms of title, text and address in a row, and how many each has.
+
+    >>> made = segment(7, [(np.array([3, 5, 3]), (1, 2, 0)), (np.array([5]), (0, 1, 0))])
+    >>> made.terms.tolist(), made.pages_with.tolist(), made.pages.tolist(), made.counts.tolist()
+    ([3, 5], [1, 2], [0, 0, 1], [4, 1, 1])
+    """
+    terms = np.concatenate([ids for ids, _ in pages]).astype(np.int64)
+    page = np.repeat(np.arange(len(pages), dtype=np.int64), [len(ids) for ids, _ in pages])
+    place = np.concatenate([_places(sizes) for _, sizes in pages])
+    # One sort of plain numbers is many times as fast as one of three columns.
+    key = np.sort(terms << 32 | page << 20 | place)
+    starts = _beginnings(key >> 20)
+    postings = key[starts]
+    place = key & (SPAN - 1)
+    counts = np.add.reduceat(np.where(place < TEXT_AT, TITLE, 1), starts) if len(key) else place
+    terms, pages_with = np.unique(postings >> 32, return_counts=True)
+    sizes = np.diff(np.append(starts, len(key)))
+    return Segment(
+        first, first + len(pages) - 1, terms, pages_with, postings >> 20 & 0xFFF, np.minimum(counts, _LARGEST), sizes,
+        place,
+    )  # fmt: skip
+
+
+def _places(sizes: tuple[int, int, int]) -> Array:
+    title, text, url = sizes
+    return np.concatenate((np.arange(title), np.arange(TEXT_AT, TEXT_AT + text), np.arange(URL_AT, URL_AT + url)))
+
+
+def _beginnings(keys: Array) -> Array:
+    """Where a new one begins in sorted numbers."""
+    return np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if len(keys) else np.zeros(0, np.int64)
+
+
+def joined(several: Sequence[Segment]) -> Segment:
+    """One of several that follow each other.
+
+    >>> one, two = (segment(at, [(np.array([at, 9]), (0, 2, 0))]) for at in (1, 2))
+    >>> both = joined([one, two])
+    >>> both.terms.tolist(), both.pages.tolist(), both.places.tolist()
+    ([1, 2, 9], [0, 1, 0, 1], [1024, 1024, 1025, 1025])
+    """
+    first = several[0].first
+    pages = np.concatenate([it.pages.astype(np.int64) + (it.first - first) for it in several])
+    terms = np.concatenate([np.repeat(it.terms, it.pages_with) for it in several]).astype(np.int64)
+    order = np.argsort(terms << 32 | pages)
+    sizes = np.concatenate([it.sizes for it in several]).astype(np.int64)
+    places = np.concatenate([it.places for it in several])
+    moved = sizes[order]
+    shift = ((np.cumsum(sizes) - sizes)[order] - (np.cumsum(moved) - moved)).astype(np.int32)
+    kept, pages_with = np.unique(terms, return_counts=True)
+    counts = np.concatenate([it.counts for it in several])[order]
+    gathered = places[np.repeat(shift, moved) + np.arange(len(places), dtype=np.int32)]
+    return Segment(first, several[-1].last, kept, pages_with, pages[order], counts, moved, gathered)
+
+
+class Shelving:
+    """Writes segments, within the transaction of whoever calls."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._packer = zstandard.ZstdCompressor(level=1)
+
+    def add(self, made: Segment) -> None:
+        """Write a segment, and make one of many where there are too many."""
+        self._store(made)
+        while (many := self._too_many()) is not None:
+            whole = joined([stored(self._database, *it) for it in many])
+            for key, _, _ in many:
+                for table in ("blocks", "places"):
+                    self._database.execute(f"DELETE FROM {table} WHERE key BETWEEN ? AND ?", _range(key))
+                self._database.execute("DELETE FROM segments WHERE key = ?", (key,))
+            self._store(whole)
+
+    def _too_many(self) -> list[tuple[int, int, int]] | None:
+        """The last ones, if they are many of a size."""
+        found = self._database.execute("SELECT key, first, last FROM segments ORDER BY first DESC").fetchall()
+        for size in _SIZES:
+            tail = next((at for at, (_, first, last) in enumerate(found) if last - first + 1 >= size), len(found))
+            if tail >= _MANY:
+                return found[:tail][::-1]
+        return None
+
+    def _store(self, made: Segment) -> None:
+        ((key,),) = self._database.execute("SELECT coalesce(max(key), 0) + 1 FROM segments")
+        self._database.execute("INSERT INTO segments VALUES (?,?,?)", (key, made.first, made.last))
+        ends = ends_of(made.pages_with)
+        edges = ends_of(made.sizes)
+        bins = ends[:-1] // _BLOCK
+        cuts = [*_beginnings(bins).tolist(), len(made.terms)]
+        blocks, places = [], []
+        for start, stop in pairwise(cuts):
+            at = slice(ends[start], ends[stop])
+            there = made.places[edges[at.start] : edges[at.stop]]
+            name = int(key) << 32 | int(made.terms[start])
+            head = _bytes(made.terms[start:stop], "<u4") + _bytes(made.pages_with[start:stop], "<u4")
+            body = _bytes(made.pages[at], "<u2") + _bytes(made.counts[at], "<u2")
+            # The upper bits of places are mostly the same; apart from the others they take no room.
+            where = _bytes(made.sizes[at], "<u4") + _bytes(there & 0xFFFF, "<u2") + _bytes(there >> 16, "u1")
+            blocks.append((name, head, self._packer.compress(body)))
+            places.append((name, self._packer.compress(where)))
+        self._database.executemany("INSERT INTO blocks VALUES (?,?,?)", blocks)
+        self._database.executemany("INSERT INTO places VALUES (?,?)", places)
+
+
+def stored(database: Database, key: int, first: int, last: int) -> Segment:
+    """A segment as it was written."""
+    heads, bodies = [np.zeros((2, 0), np.uint32)], [np.zeros((2, 0), np.uint16)]
+    sizes, places = [np.zeros(0, np.uint32)], [np.zeros(0, np.int32)]
+    sql = "SELECT terms, pages, places FROM blocks JOIN places USING (key) WHERE key BETWEEN ? AND ? ORDER BY key"
+    for head, body, where in database.execute(sql, _range(key)):
+        heads.append(terms_of(head))
+        bodies.append(pages_of(body))
+        several, there = places_of(where, len(bodies[-1][0]))
+        sizes.append(several)
+        places.append(there)
+    terms, pages_with = np.concatenate(heads, axis=1)
+    pages, counts = np.concatenate(bodies, axis=1)
+    return Segment(first, last, terms, pages_with, pages, counts, np.concatenate(sizes), np.concatenate(places))
+
+
+def _range(key: int) -> tuple[int, int]:
+    return key << 32, (key + 1 << 32) - 1
+
+
+def ends_of(sizes: Array) -> Array:
+    """Where each begins and ends, if they stand one behind the other.
+
+    >>> ends_of(np.array([2, 3], np.uint32)).tolist()
+    [0, 2, 5]
+    """
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
+
+
+def _bytes(numbers: Array, kind: str) -> bytes:
+    return numbers.astype(kind).tobytes()
+
+
+def terms_of(head: bytes) -> Array:
+    """Terms, and how many pages have each."""
+    return np.frombuffer(head, "<u4").reshape(2, -1)
+
+
+def pages_of(body: bytes) -> Array:
+    """Pages behind the first, and counts, of each posting."""
+    return np.frombuffer(_unpacked(body), "<u2").reshape(2, -1)
+
+
+def places_of(where: bytes, postings: int) -> tuple[Array, Array]:
+    """How many places each posting has, and the places."""
+    data = _unpacked(where)
+    sizes = np.frombuffer(data, "<u4", postings)
+    many, at = int(sizes.sum()), 4 * postings
+    low = np.frombuffer(data, "<u2", many, at).astype(np.int32)
+    return sizes, low | np.frombuffer(data, "u1", many, at + 2 * many).astype(np.int32) << 16
+
+
+def _unpacked(blob: bytes) -> bytes:
+    return zstandard.ZstdDecompressor().decompress(blob)
