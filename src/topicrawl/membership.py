@@ -21,14 +21,16 @@ from typing import Any, cast
 
 import zstandard
 
+from topicrawl import __version__
 from topicrawl import topic as topics
 from topicrawl.budget import Stop
 from topicrawl.collection.directory import Collection, topic_of
 from topicrawl.crawl import Crawl
-from topicrawl.errors import SeedError, SettingError, TopicrawlError, WipedError
+from topicrawl.errors import ClusterError, SeedError, SettingError, TopicrawlError, WipedError
 from topicrawl.frontier.contract import Rules
 from topicrawl.frontier.redis import Redis
-from topicrawl.frontier.redis_crawl import FINISHED, SharedCrawl
+from topicrawl.frontier.redis_attic import Attic
+from topicrawl.frontier.redis_crawl import FINISHED, SharedCrawl, newer
 from topicrawl.frontier.redis_server import Server, connected
 from topicrawl.records import Carry
 from topicrawl.settings import Settings, known_settings
@@ -79,6 +81,7 @@ class Membership:
         self.frontier.epoch = epoch
         self.frontier.worker = name if isinstance(name, str) else f"{socket.gethostname()}-{token_hex(4)}"
         self._said = {
+            "version": __version__,
             "directory": str(collection.directory.absolute()),
             "host": socket.gethostname(),
             "pid": os.getpid(),
@@ -110,12 +113,24 @@ class Membership:
     async def alive(self, crawl: Crawl) -> AsyncIterator[None]:
         """Keep the leases going, and follow what the operator says, for as long as the block lasts."""
         await self._beat(crawl)
-        task = asyncio.create_task(self._beats(crawl))
+        tasks = [asyncio.create_task(self._beats(crawl)), asyncio.create_task(self._tidies())]
         try:
             yield
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _tidies(self) -> None:
+        """See to it that the queues are no longer than is wanted, beside everything else."""
+        attic = Attic(self.frontier)
+        while True:
+            await asyncio.sleep(_OFTEN)
+            try:
+                await attic.tidy()
+            except TopicrawlError as error:
+                log.warning("%s", error)
+                return
 
     async def _beats(self, crawl: Crawl) -> None:
         every = min(_OFTEN, self.settings.lease / _BEATS)
@@ -188,6 +203,12 @@ async def invited(address: str, name: str, given: Mapping[str, object]) -> tuple
     finally:
         await server.close()
     stored, known = json.loads(facts["settings"]), known_settings()
+    strange = sorted(stored.keys() - known.keys())
+    if strange and newer(facts.get("version", ""), __version__):
+        raise ClusterError(
+            f"the crawl {name!r} was made by Topicrawl {facts['version']} with the setting {strange[0]!r}, which "
+            f"{__version__} does not know: upgrade this one"
+        )
     # A setting that an older version had and this one has not is of no use any more.
     values: dict[str, Any] = {
         key: tuple(it) if isinstance(it, list) else it for key, it in stored.items() if key in known

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count, pairwise
 from pathlib import Path
@@ -18,6 +19,7 @@ from random import Random
 from tests.redis_server import RedisServer
 
 NAME = "dengue"
+BASE = f"{{topicrawl}}:{NAME}"
 
 
 @dataclass
@@ -32,6 +34,7 @@ class Plan:
     lease: float
     server_kills: int = 1
     cut: int = 40_000  # bytes from the end of the server's log
+    room: int = 0  # bytes of memory that the server still has before it is full
     pause: float = 0.4  # seconds for which the server is full
 
 
@@ -92,11 +95,50 @@ class Attacked:
         self.worker(directory if self.random.random() < 0.5 else None)
 
     def freeze(self) -> None:
-        """Stop a worker for longer than a lease, then let it go on."""
-        _, process = self.workers[0]
-        process.send_signal(signal.SIGSTOP)
+        """Stop a worker that has links out for longer than a lease, then let it go on: nobody believes it any more."""
+        before = self.refused()
+        process = self._stopped()
         time.sleep(1.5 * self.plan.lease)
         process.send_signal(signal.SIGCONT)
+        self._until(lambda: self.refused() > before)
+
+    def _stopped(self) -> subprocess.Popen[bytes]:
+        """A worker that sleeps while it has links out."""
+        while True:
+            for directory, process in self.workers:
+                process.send_signal(signal.SIGSTOP)
+                if self._has_links_out(directory):
+                    return process
+                process.send_signal(signal.SIGCONT)
+            time.sleep(0.02)
+
+    def _has_links_out(self, directory: Path) -> bool:
+        name = _worker_of(directory)
+        leases = self.ask("--no-raw", "HVALS", f"{BASE}:leases").split()
+        return bool(name) and any(lease.endswith(f'{name}"') for lease in leases)
+
+    def refused(self) -> int:
+        """Acknowledgements that came too late, as far as the server remembers."""
+        return int(self.ask("HGET", f"{BASE}:c", "refused") or 0)
+
+    def fill_server(self) -> int:
+        """Let the server run full, and have space again after a pause. Returns requests at the end of the pause."""
+        self.ask("CONFIG", "SET", "maxmemory", str(self._memory("used_memory") + self.plan.room))
+        self._until(lambda: self._memory("used_memory") > self._memory("maxmemory"))
+        time.sleep(self.plan.pause)
+        end = time.time()
+        self.ask("CONFIG", "SET", "maxmemory", "0")
+        return sum(end - 1.0 < at < end for at, _, _ in self.requests())
+
+    def _memory(self, name: str) -> int:
+        said = dict(line.strip().partition(":")[::2] for line in self.ask("INFO", "memory").splitlines())
+        return int(said[name])
+
+    def _until(self, holds: Callable[[], bool], seconds: float = 60.0) -> None:
+        until = time.monotonic() + seconds
+        while not holds():
+            assert time.monotonic() < until, "it did not come to that"
+            time.sleep(0.02)
 
     def kill_server(self, cut: int) -> None:
         """Kill the server, cut off the end of its log, and start it again."""
@@ -105,13 +147,10 @@ class Attacked:
         os.truncate(log, max(0, log.stat().st_size - cut))
         self.redis.start()
 
-    def ask(self, *words: str) -> None:
+    def ask(self, *words: str) -> str:
         """A command to the server."""
-        subprocess.run(["redis-cli", "-p", str(self.redis.port), *words], check=True, stdout=subprocess.DEVNULL)
-
-    def rest(self) -> None:
-        """Let things go on as they are for a moment."""
-        time.sleep(self.plan.pause)
+        command = ["redis-cli", "-p", str(self.redis.port), *words]
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
     def ended(self, seconds: float = 600.0) -> list[int]:
         """How the workers ended."""
@@ -133,18 +172,32 @@ class Attacked:
     def directories(self) -> list[Path]:
         return sorted(path.parent for path in self.folder.glob("*/topicrawl.sqlite"))
 
-    def kept(self) -> set[str]:
-        """The pages that all workers together have."""
+    def kept(self, *directories: Path) -> set[str]:
+        """The pages that these directories, or else all workers together, have."""
         found: set[str] = set()
-        for directory in self.directories():
-            database = sqlite3.connect(directory / "topicrawl.sqlite")
-            # A worker that was killed before it began has an empty file.
-            if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'pages'").fetchone():
-                found |= {url for (url,) in database.execute("SELECT url FROM pages")}
-            database.close()
+        for directory in directories or self.directories():
+            found |= {str(url) for (url,) in _rows(directory, "pages", "SELECT url FROM pages")}
         return found
 
     def status(self) -> dict[str, object]:
         command = [sys.executable, "-m", "topicrawl", "cluster", "status", self.redis.address, NAME, "--json"]
         found: dict[str, object] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)[0]
         return found
+
+
+def _rows(directory: Path, table: str, sql: str) -> list[tuple[object, ...]]:
+    """Rows of a worker's store; none when it was killed before it made the table."""
+    database = sqlite3.connect(directory / "topicrawl.sqlite")
+    try:
+        is_there = database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+        return database.execute(sql).fetchall() if is_there else []
+    finally:
+        database.close()
+
+
+def _worker_of(directory: Path) -> str:
+    """The name under which a worker leases links; "" before it has joined."""
+    if not (directory / "topicrawl.sqlite").exists():
+        return ""
+    found = _rows(directory, "facts", "SELECT value FROM facts WHERE name = 'worker'")
+    return str(json.loads(str(found[0][0]))) if found else ""

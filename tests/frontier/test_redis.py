@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ def test_a_real_server_that_will_not_do_is_refused_at_once(
 
 @needs_redis
 def test_a_user_with_the_rights_that_the_refusal_names_will_do(tmp_path: Path) -> None:
-    rule = "worker on >pw ~{topicrawl}* +@all -@admin -@dangerous +info +keys"
+    rule = "worker on >pw ~{topicrawl}* +@all -@admin -@dangerous +info +keys +bgrewriteaof"
     with running(tmp_path, "--user", *rule.split()) as server:
         asyncio.run(used(server.address.replace("//", "//worker:pw@"), one_page))
 
@@ -178,6 +179,25 @@ def test_a_full_server_is_waited_for_and_a_killed_one_too(tmp_path: Path) -> Non
         # Its log may have lost its end, so any host may have been asked a moment ago.
         await first.lease(1)
         assert float(await first.server.ask("HGET", f"{first.base}:c", "crashed")) > 0
+
+    with running(tmp_path) as server:
+        asyncio.run(used(server.address, use))
+
+
+@needs_redis
+def test_a_log_that_was_torn_inside_a_transaction_is_never_carried_out_by_half(tmp_path: Path) -> None:
+    """What Redis leaves of such a transaction would be carried out when the server is started a second time."""
+
+    async def use(first: Redis, second: Redis) -> None:
+        await first.add([Offer(Link("http://a.org/"), Place(0.5))])
+        await first.add([Offer(Link(f"http://b.org/{n}"), Place(0.9)) for n in range(5)])
+        server.kill()
+        os.truncate(server.log, server.log.stat().st_size - 20)
+        await asyncio.to_thread(server.start)
+        await second.add([Offer(Link("http://c.org/"), Place(0.1))])
+        server.kill()
+        await asyncio.to_thread(server.start)
+        assert [lease.link.url for lease in await first.lease(9)] == ["http://a.org/", "http://c.org/"]
 
     with running(tmp_path) as server:
         asyncio.run(used(server.address, use))

@@ -63,11 +63,15 @@ def _show(found: Status) -> None:
     goal = f" of {found.wanted}" if found.wanted else ""
     click.echo(f"{found.name}: {found.state}")
     click.echo(f"  pages      {found.pages}{goal}, {counts.done} links done")
-    click.echo(f"  frontier   {counts.waiting} links wait on {counts.hosts} hosts, {counts.leased} being fetched")
+    away = f" ({found.away} more are put away)" if found.away else ""
+    click.echo(f"  frontier   {counts.waiting} links wait{away} on {counts.hosts} hosts, {counts.leased} being fetched")
     click.echo(f"  memory     {found.memory / 1e6:.1f} MB in all of Redis")
+    versions = {worker.report.get("version") for worker in found.workers if worker.alive}
     for worker in found.workers:
         state = "" if worker.alive else ", not heard of any more"
         trouble = f", {worker.report.get('trouble')}" if worker.report.get("trouble") else ""
+        if len(versions) > 1:
+            state += f", version {worker.report.get('version', 'unknown')}"
         fetches, where = worker.report.get("fetches", 0), worker.report.get("directory", "")
         click.echo(f"  {worker.name}: {fetches} fetches into {where}, {worker.ago:.0f} s ago{state}{trouble}")
 

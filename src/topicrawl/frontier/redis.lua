@@ -6,7 +6,7 @@
 -- ARGV     epoch, life of the server, time (empty: the server's own), worker, operation, what it needs
 --
 -- :c           hash   facts, counters and the clock of the crawl
--- :known:<n>   hash   fingerprint → code of a link that is done or dropped; small, so that Redis packs it
+-- :known:<n>   hash   fingerprint → code of a link that is done, dropped or put away; small, so that Redis packs it
 -- :links       hash   fingerprint → a link that waits or is out
 -- :queue:<h>   zset   waiting links of a host by score; members are rank + fingerprint
 -- :hosts       hash   host → what politeness knows of it
@@ -14,6 +14,8 @@
 -- :wait        zset   host by the time from which it may be asked
 -- :leases      hash   token → what is out, where, with whom; :ends the same by time
 -- :reasons     hash   reason → number
+-- :attic       hash   number → links that were put away because the queue is too long, packed by a worker; :packs zset
+--                     number by the score of the best link in it
 -- :workers     hash   worker → when it was heard of last, and what it said of itself
 -- the fact `pace` names a zset of all crawls of the server: host by the time before which nobody may ask it
 --
@@ -23,6 +25,7 @@
 local base = KEYS[1]
 local C, LINKS, HOSTS, READY, WAIT = base .. ':c', base .. ':links', base .. ':hosts', base .. ':ready', base .. ':wait'
 local LEASES, ENDS, REASONS = base .. ':leases', base .. ':ends', base .. ':reasons'
+local ATTIC, PACKS = base .. ':attic', base .. ':packs'
 local call, sub, pack, unpack_ = redis.call, string.sub, struct.pack, struct.unpack
 local max, min, floor, INF = math.max, math.min, math.floor, math.huge
 local LAST_RANK, NONE = 2 ^ 48 - 1, string.rep('\0', 6)
@@ -30,13 +33,13 @@ local LINK, LINK_SIZE = '<ddI6BI2I2I2', 29 -- score, first score, number, out?, 
 -- own delay, last, hold, wait, blocked, due, pages, leased; rank in READY; rank and score of its best link
 local HOST = '<ddddddI4I4c6c6d'
 local LOAD = 200 -- known links in a bucket on average; the fullest stay below the 512 that Redis packs
-local SETTLED, COMPLETED, DROPPED = 0, 1, 2
+local SETTLED, COMPLETED, DROPPED, AWAY = 0, 1, 2, 3
 local LATE = 0.2 -- of a lease: nobody starts a request in this last part of it
 
 local NAMES = {
   'epoch', 'life', 'outer', 'offset', 'inner', 'crashed', 'next', 'token', 'buckets', 'closed', 'waiting', 'leased',
   'done', 'dropped', 'hosts', 'kept', 'delay', 'parallel', 'host_pages', 'lease', 'attempts', 'capacity', 'pages',
-  'paused', 'pace' }
+  'paused', 'pace', 'refused', 'away' }
 local c, before = {}, {}
 for i, value in ipairs(call('HMGET', C, unpack(NAMES))) do
   c[NAMES[i]] = tonumber(value) or value
@@ -223,6 +226,7 @@ local function kind_of(code)
   local number = tonumber(code)
   if number then return number % 3 end
   if sub(code, 1, 1) == 'D' then return DROPPED end
+  if sub(code, 1, 1) == 'A' then return AWAY end
   return tonumber(sub(code, 1, 1))
 end
 
@@ -417,8 +421,10 @@ local function comes_back(mark, h, old, score, reopen)
     c.done = c.done - 1
     return true
   end
-  if sub(old, 1, 1) ~= 'D' or is_spent(h) or score <= unpack_('<d', sub(old, 2)) then return false end
-  c.dropped = c.dropped - 1
+  if is_spent(h) then return false end
+  local is_away = kind == AWAY
+  if not is_away and sub(old, 1, 1) ~= 'D' or score <= unpack_('<d', sub(old, 2)) then return false end
+  if is_away then c.away = c.away - 1 else c.dropped = c.dropped - 1 end
   return true
 end
 
@@ -475,9 +481,11 @@ local function absorb(at, count, reopen)
   return new
 end
 
--- The best link of a host goes out.
+-- The best link of a host goes out. What is taken away is named, so that reading the log again takes the same away.
 local function hand_out(h)
-  local link = link_of(sub(call('ZPOPMAX', h.queue)[1], 7))
+  local best = call('ZRANGE', h.queue, -1, -1)[1]
+  local link = link_of(sub(best, 7))
+  call('ZREM', h.queue, best)
   h.sunk = true
   link.attempts, link.out = link.attempts + 1, 1
   store(link)
@@ -559,6 +567,8 @@ function run.complete()
       tell(touch(h), max(h.last + h.delay, h.hold))
       if is_spent(h) then drop_host(h) end
       absorb(at + 6, offers, false)
+    else
+      c.refused = (c.refused or 0) + 1
     end
     answers[#answers + 1] = h and 1 or 0
     at = at + 6 + 5 * offers
@@ -570,7 +580,10 @@ end
 -- token, mark, wait, count, unused → 1 or 0
 function run.give_back()
   local h = lease_of(ARGV[6], ARGV[7])
-  if not h then return 0 end
+  if not h then
+    c.refused = (c.refused or 0) + 1
+    return 0
+  end
   if ARGV[10] == '1' then h.last = h.last - h.delay end
   postpone(h, tonumber(ARGV[8]))
   come_back(ARGV[6], ARGV[9] == '1')
@@ -628,8 +641,10 @@ function run.settle()
       end
     else
       local old = call('HGET', bucket(mark), mark)
-      if not old or kind_of(old) == DROPPED then
-        if old then c.dropped = c.dropped - 1 end
+      local kind = old and kind_of(old)
+      if not old or kind == DROPPED or kind == AWAY then
+        if kind == DROPPED then c.dropped = c.dropped - 1 end
+        if kind == AWAY then c.away = c.away - 1 end
         close(mark, reason)
         c.done = c.done + 1
       end
@@ -648,6 +663,60 @@ function run.rescore()
       store(link)
       enqueue(link, host(ARGV[i + 1]))
       count = count + 1
+    end
+  end
+  return count
+end
+
+-- A queue that is too long: its worst links are put away, and come back when there is room.
+
+-- pack, the best score in it, then mark and host of each → how many were put away
+function run.put_away()
+  local count = 0
+  for i = 8, #ARGV, 2 do
+    local mark = ARGV[i]
+    local link = link_of(mark)
+    -- Meanwhile it may have been leased; then its copy in the pack is of no use, and does no harm.
+    if link and link.out == 0 then
+      local h = host(ARGV[i + 1])
+      call('ZREM', h.queue, rank_of(link) .. mark)
+      touch(h).sunk = true
+      forget(mark)
+      close(mark, 'A' .. pack('<d', link.score))
+      count = count + 1
+    end
+  end
+  if count > 0 then
+    c.next = c.next + 1
+    call('HSET', ATTIC, c.next, ARGV[6])
+    call('ZADD', PACKS, ARGV[7], c.next)
+    c.waiting, c.away = c.waiting - count, (c.away or 0) + count
+  end
+  return count
+end
+
+-- number of a pack, then mark, host and link of each → how many came back
+function run.take_back()
+  local count = 0
+  -- Another worker may have been faster.
+  if call('ZREM', PACKS, ARGV[6]) == 0 then return 0 end
+  call('HDEL', ATTIC, ARGV[6])
+  for i = 7, #ARGV, 3 do
+    local mark, h = ARGV[i], host(ARGV[i + 1])
+    local old = call('HGET', bucket(mark), mark)
+    if old and kind_of(old) == AWAY then
+      c.away = c.away - 1
+      if is_spent(h) then
+        close(mark, code('host_budget', DROPPED))
+        c.dropped = c.dropped + 1
+      else
+        open(mark)
+        local link = read(mark, ARGV[i + 2])
+        link.score = unpack_('<d', sub(old, 2))
+        store(link)
+        enqueue(link, h)
+        c.waiting, count = c.waiting + 1, count + 1
+      end
     end
   end
   return count
@@ -689,6 +758,8 @@ function run.next_ready()
     out = min(out, max(tonumber(lease[2]), ready_at(host(sub(stored, 12, 11 + length)))))
     at = at + 1
   end
+  -- What was put away comes back when a worker has seen that there is room.
+  if soon == INF and out == INF and call('ZCARD', PACKS) > 0 then soon = now end
   return { precise(soon - now), precise(out - now) }
 end
 

@@ -76,7 +76,7 @@ class RedisLook:
     async def best(self, n: int) -> list[Entry]:
         """The best waiting links, whether or not their hosts are ready."""
         found: list[tuple[float, bytes]] = []
-        async for names in self._hosts():
+        async for names in self.hosts(_CHUNK):
             asked: list[tuple[str | bytes | float, ...]] = [
                 ("ZRANGE", self.base.encode() + b":queue:" + name, -max(n, 1), -1, "WITHSCORES") for name in names
             ]
@@ -92,15 +92,19 @@ class RedisLook:
         names = ("waiting", "leased", "done", "dropped", "hosts")
         return Counts(*(int(value or 0) for value in await self.server.ask("HMGET", f"{self.base}:c", *names)))
 
+    async def resting(self) -> int:
+        """How many hosts have links that wait and may not be asked yet."""
+        return int(await self.server.ask("ZCARD", f"{self.base}:wait"))
+
     async def close(self) -> None:
         """Let go of the server."""
         await self.server.close()
 
-    async def _hosts(self) -> AsyncIterator[list[bytes]]:
-        """All known hosts, some at a time."""
+    async def hosts(self, count: int) -> AsyncIterator[list[bytes]]:
+        """All known hosts, about so many at a time."""
         cursor = b"0"
         while True:
-            cursor, values = await self.server.ask("HSCAN", f"{self.base}:hosts", cursor, "COUNT", _CHUNK)
+            cursor, values = await self.server.ask("HSCAN", f"{self.base}:hosts", cursor, "COUNT", count)
             if values:
                 yield values[::2]
             if int(cursor) == 0:

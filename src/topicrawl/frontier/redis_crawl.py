@@ -18,16 +18,18 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from secrets import token_hex
 
+from topicrawl import __version__
 from topicrawl.errors import ClusterError, SettingError
 from topicrawl.frontier.contract import Counts, Rules
 from topicrawl.frontier.redis import RedisLook, pairs
 from topicrawl.frontier.redis_server import TAG, Server
 
-FORMAT = 1  # of what is in Redis; a newer one is refused
+FORMAT = 1  # of what is in Redis; it never changes while a crawl lives, so workers of one format may differ in version
+OLDEST_FORMAT = 1  # that is still understood
 RUNNING, PAUSED, FINISHED = range(3)
 _STATES = ("running", "paused", "finished")
 _SILENT = 15.0  # seconds after which a worker is taken for gone
-_COUNTERS = "offset next token closed waiting leased done dropped hosts kept paused pages"
+_COUNTERS = "offset next token closed waiting leased done dropped hosts kept paused pages refused away"
 # The second one to come finds the crawl of the first.
 _MAKE = """
 local known = redis.call('HGET', KEYS[1] .. ':c', 'epoch')
@@ -59,6 +61,11 @@ def rule_facts(rules: Rules) -> dict[str, str]:
     }  # fmt: skip
 
 
+def shared_facts(rules: Rules, pages: int) -> dict[str, str]:
+    """The rules of a crawl that workers share: what has no room is put away by them, not dropped."""
+    return {**rule_facts(rules), "capacity": "0", "room": str(rules.capacity), "pages": str(pages)}
+
+
 @dataclass(frozen=True)
 class Worker:
     """What is known of a worker."""
@@ -83,6 +90,8 @@ class Status:
     frontier: Counts
     workers: list[Worker] = field(default_factory=list)
     memory: int = 0  # bytes that the server uses for everything
+    away: int = 0  # links that were put away for want of room
+    refused: int = 0  # acknowledgements that came too late
 
     def plain(self) -> dict[str, object]:
         """For programs."""
@@ -112,8 +121,8 @@ class SharedCrawl:
 
     async def make(self, rules: Rules, pages: int, facts: Mapping[str, str]) -> tuple[str, bool]:
         """Make the crawl unless it is there. Returns its epoch, and whether it is new."""
-        first = {**first_facts(rules), "pace": f"{TAG}:pace", "pages": str(pages)}
-        told = {"format": str(FORMAT), "made": repr(time.time()), **facts}
+        first = {**first_facts(rules), **shared_facts(rules, pages), "pace": f"{TAG}:pace"}
+        told = {"format": str(FORMAT), "version": __version__, "made": repr(time.time()), **facts}
         values = [text for pair in first.items() for text in pair]
         more = [text for pair in told.items() for text in pair]
         answer = await self.server.ask(
@@ -129,9 +138,11 @@ class SharedCrawl:
             names = sorted(name.decode() for name in await self.server.ask("SMEMBERS", f"{TAG}:crawls"))
             there = f"there are {', '.join(names)}" if names else "there is none yet"
             raise ClusterError(f"no crawl {self.name!r} on {self.server.shown}: {there}")
-        if int(facts["format"]) > FORMAT:
+        if not OLDEST_FORMAT <= int(facts["format"]) <= FORMAT:
+            what = "upgrade it" if int(facts["format"]) > FORMAT else "go on with that one, or gather and start anew"
             raise ClusterError(
-                f"the crawl {self.name!r} on {self.server.shown} was made by a newer Topicrawl: upgrade this one"
+                f"the crawl {self.name!r} on {self.server.shown} was made by Topicrawl {facts.get('version', '?')} in "
+                f"format {facts['format']}, and this is {__version__} with format {FORMAT}: {what}"
             )
         return facts
 
@@ -141,7 +152,7 @@ class SharedCrawl:
 
     async def set_rules(self, rules: Rules, pages: int) -> None:
         """From now on, for all workers."""
-        facts = {**rule_facts(rules), "pages": str(pages)}
+        facts = shared_facts(rules, pages)
         await self.server.ask("HSET", f"{self.base}:c", *(text for pair in facts.items() for text in pair))
 
     async def set_state(self, state: int) -> None:
@@ -160,7 +171,8 @@ class SharedCrawl:
     async def status(self) -> Status:
         """How it is doing."""
         await self.facts()
-        kept, pages, paused = await self.server.ask("HMGET", f"{self.base}:c", "kept", "pages", "paused")
+        facts = await self.server.ask("HMGET", f"{self.base}:c", "kept", "pages", "paused", "away", "refused")
+        kept, pages, paused, away, refused = (int(fact or 0) for fact in facts)
         now = await self.server.ask("TIME")
         time_ = int(now[0]) + int(now[1]) / 1e6
         workers = []
@@ -171,9 +183,19 @@ class SharedCrawl:
         counts = await RedisLook(self.server, self.base).counts()
         memory = await self.server.ask("INFO", "memory")
         used = int(memory.decode().partition("used_memory:")[2].partition("\r")[0] or 0)
-        return Status(self.name, _STATES[int(paused)], int(kept), int(pages), counts, workers, used)
+        return Status(self.name, _STATES[paused], kept, pages, counts, workers, used, away, refused)
 
 
 async def names(server: Server) -> list[str]:
     """All crawls on a server."""
     return sorted(name.decode() for name in await server.ask("SMEMBERS", f"{TAG}:crawls"))
+
+
+def newer(version: str, than: str) -> bool:
+    """Whether a version comes after another.
+
+    >>> newer("0.10.0", "0.9.2"), newer("0.9.2", "0.9.2"), newer("?", "0.9.2")
+    (True, False, False)
+    """
+    one, other = ([int(number) for number in re.findall(r"\d+", text)] for text in (version, than))
+    return one > other

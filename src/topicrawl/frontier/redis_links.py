@@ -75,14 +75,16 @@ def waiting(data: bytes) -> Waiting:
 
 
 def closed(url: str, code: bytes, reasons: Mapping[int, str]) -> Entry:
-    """What is still known of a link that is done or dropped.
+    """What is still known of a link that is done, dropped or put away.
 
     >>> closed("http://a/", b"4", {1: "fetched"}).state, closed("http://a/", b"1moved http://b/", {}).reason
     ('done', 'moved http://b/')
     """
     score, link = 0.0, Link(url)
-    if code.startswith(b"D"):
+    if code.startswith((b"D", b"A")):
         (score,) = struct.unpack("<d", code[1:])
+        if code.startswith(b"A"):
+            return Entry(link, Place(score), "waiting", 0, score)
         return Entry(link, Place(score), "dropped", 0, score, Refusal.DROPPED)
     if code.isdigit():
         number, kind = divmod(int(code), 3)

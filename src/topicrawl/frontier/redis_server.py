@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache, partial
 from importlib.resources import files
 from typing import Any, TypeVar
-from urllib.parse import urlsplit, urlunsplit
 
 from topicrawl.errors import ClusterError, SettingError, WipedError
+from topicrawl.frontier.redis_address import advice, checked, password, without_password
 
 log = logging.getLogger("topicrawl")
 Result = TypeVar("Result")
@@ -44,9 +43,12 @@ class Server:
         self.shown = without_password(address)
         self.patience = patience
         self.trouble = ""  # why nothing is done at the moment, for people
+        self.troubles = 0  # how often that has happened
         self.life = ""  # which run of the server answers; another after each of its restarts
         self._client = self._made()
         self._sha = ""
+        self.checked = False  # whether it is known to be able to keep a frontier
+        self._whole = ""  # the run of the server whose log is known to be whole
 
     def _made(self) -> Any:
         try:
@@ -57,8 +59,9 @@ class Server:
             raise SettingError("a frontier in Redis needs redis-py: pip install 'topicrawl[cluster]'") from error
         # What went wrong is decided here: the library would send a script again without asking who answers now.
         options: dict[str, Any] = {"retry": Retry(NoBackoff(), 0), "protocol": 2, "socket_timeout": _SEIZE}
-        if "@" not in urlsplit(self.address).netloc and (password := os.environ.get("REDISCLI_AUTH")):
-            options["password"] = password
+        checked(self.address)
+        if (secret := password(self.address)) is not None:
+            options["password"] = secret
         try:
             pool = ConnectionPool.from_url(self.address, redis_connect_func=self._met, **options)
         except ValueError as error:
@@ -72,7 +75,12 @@ class Server:
         """Called for every new connection: it may lead to another run of the server."""
         await connection.on_connect()
         await connection.send_command("INFO", "server")
-        self.life = "r" + info(await connection.read_response())["run_id"]
+        life, self.life = self.life, "r" + info(await connection.read_response())["run_id"]
+        if life not in ("", self.life):
+            from redis.exceptions import ConnectionError as Unreachable
+
+            # What was to be sent was meant for the other one; it is thought over.
+            raise Unreachable("the server was started again")
 
     async def run(self, base: str, *values: str | bytes | float) -> Any:
         """Run the frontier's script: epoch, time, worker, operation, and what it needs."""
@@ -89,6 +97,33 @@ class Server:
                 return await self._client.evalsha(self._sha, 1, base, epoch, self.life, *rest)
 
         return await self.patiently(evaluated)
+
+    async def _write_log_anew(self) -> None:
+        """Once in each run of the server, before anything is changed.
+
+        A log whose end was torn inside a transaction is cut behind the last whole command, not before the transaction,
+        and what is written next goes behind that: the second restart would carry out half a transaction.
+        """
+        from redis.exceptions import NoPermissionError, ResponseError
+
+        life = self.life
+        for pause in _PAUSES:
+            facts = info(await self._client.execute_command("INFO", "persistence"))
+            is_busy = facts["aof_rewrite_in_progress"] != "0" or facts["aof_rewrite_scheduled"] != "0"
+            is_fresh = facts["aof_rewrites"] != "0" and facts["aof_last_bgrewrite_status"] == "ok"
+            if facts["aof_enabled"] != "1" or (is_fresh and not is_busy):
+                self._whole = life
+                return
+            if not is_busy:
+                try:
+                    await self._client.execute_command("BGREWRITEAOF")
+                except NoPermissionError:
+                    raise
+                except ResponseError as error:
+                    # Another worker was faster, or there is no space; the next look tells.
+                    log.info("%s: %s", self.shown, error)
+            await asyncio.sleep(pause)
+        raise ResponseError("BUSY writing its log anew")
 
     async def ask(self, *command: str | bytes | float) -> Any:
         """One plain command."""
@@ -115,16 +150,19 @@ class Server:
         tries, since = 0, time.monotonic()
         while True:
             try:
+                if self._whole != self.life and self.checked:
+                    await self._write_log_anew()
                 answer = await attempt()
             except (Unreachable, Silent, ResponseError) as error:
                 trouble = self._passing(error)
             else:
                 if tries:
-                    log.warning("%s answers again", self.shown)
+                    log.warning("%s answers again", self.shown, extra={"event": "redis_well"})
                     self.trouble = ""
                 return answer
             if not tries:
-                log.warning("%s: %s", self.shown, trouble)
+                self.troubles += 1
+                log.warning("%s: %s", self.shown, trouble, extra={"event": "redis_trouble"})
             self.trouble = trouble
             if time.monotonic() - since >= self.patience:
                 # Whoever has given up once does not wait again while it tidies up.
@@ -151,13 +189,15 @@ class Server:
             if name not in _PASSING:
                 raise error
             return _ADVICE.get(name, f"Redis is busy ({text})")
+        if not self.checked and (line := advice(text)):
+            raise SettingError(f"{self.shown}: {line}") from error
         return f"no answer from Redis ({text or type(error).__name__})"
 
     def refused(self, error: Exception) -> SettingError:
         """The server does not let us do what we must."""
         return SettingError(
-            f"{self.shown} refuses us ({error}): name a user and its password in the address, and give that user "
-            f"what is needed: ACL SETUSER name on >password '~{TAG}*' +@all -@admin -@dangerous +info +keys"
+            f"{self.shown} refuses us ({error}): name a user in the address, put its password into REDISCLI_AUTH, and "
+            f"give it what is needed: ACL SETUSER name on >password '~{TAG}*' {_RIGHTS}"
         )
 
     async def close(self) -> None:
@@ -166,6 +206,7 @@ class Server:
         await self._client.connection_pool.disconnect()
 
 
+_RIGHTS = "+@all -@admin -@dangerous +info +keys +bgrewriteaof"
 _TRY = "return redis.call('HSET', KEYS[1], 'a', 1) + redis.call('DEL', KEYS[1])"
 _NAMES = {"OutOfMemoryError": "OOM", "BusyLoadingError": "LOADING", "ReadOnlyError": "READONLY"}
 
@@ -175,6 +216,7 @@ async def connected(address: str, *, patience: float = 600.0) -> Server:
     server = Server(address, patience=0.0)
     try:
         check(info(await server.ask("INFO")), server.shown)
+        server.checked = True
         await server.ask("EVAL", _TRY, 1, f"{TAG}:try")
     except BaseException:
         await server.close()
@@ -219,17 +261,6 @@ def info(answer: bytes) -> dict[str, str]:
     """
     pairs = (line.partition(":") for line in answer.decode().splitlines() if ":" in line)
     return {name: value for name, _, value in pairs}
-
-
-def without_password(address: str) -> str:
-    """An address as it may be shown and stored.
-
-    >>> without_password("rediss://me:secret@example.org:6380/1")
-    'rediss://me@example.org:6380/1'
-    """
-    parts = urlsplit(address)
-    user, at, place = parts.netloc.rpartition("@")
-    return urlunsplit(parts._replace(netloc=f"{user.partition(':')[0]}{at}{place}".removeprefix("@")))
 
 
 @cache
