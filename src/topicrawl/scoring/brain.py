@@ -52,11 +52,12 @@ class Brain:
     def __init__(self, vsm: Vsm, *, rate: float, pool: int) -> None:
         self._judge = Judge(vsm)
         self._observer = Observer(vsm)
-        self._model = Online(rate=rate, caution=_CAUTION)
-        self._rates = Rates()
-        self._reward = Reward()
-        self._pool = Pool(len(KNOWN), len(GROUPS))
+        self.model = Online(rate=rate, caution=_CAUTION)
+        self.rates = Rates()
+        self.reward = Reward()
+        self.pool = Pool(len(KNOWN), len(GROUPS))
         self._most = pool
+        self.visited: list[tuple[str, str, float | None]] | None = None  # what was fetched, where others are told of it
         self._last: _Seen | None = None  # the page that was learned from last
         self._distance = 0
 
@@ -68,23 +69,20 @@ class Brain:
             self._led_to(rows.flat, rows.known[0], rows.groups[0], reward)
 
     def _led_to(self, features: Hashes, known: Floats, groups: Ids, reward: float) -> None:
-        before = float(known @ _PRIOR + self._rates.of(groups) @ _TRUST)
-        self._model.learn(features, before, reward)
-        self._rates.learn(groups, reward)
+        before = float(known @ _PRIOR + self.rates.of(groups) @ _TRUST)
+        self.model.learn(features, before, reward)
+        self.rates.learn(groups, reward)
 
     def learn(self, visit: Visit) -> None:
         """A page was fetched: learn from the links that led to it, and look at the links that stand on it."""
         self._last = None
         if visit.page is None:
-            self._forget(visit)
+            self._visited(visit, None)
             return
         similarity = self._judge(visit.page)
-        reward = self._reward(similarity)
-        self._rates.seen(reward)
-        for url in dict.fromkeys((visit.link.url, visit.url)):
-            for features, known, groups in self._pool.rows(url):
-                self._led_to(features, known, groups, reward)
-        self._forget(visit)
+        reward = self.reward(similarity)
+        self.rates.seen(reward)
+        self._visited(visit, reward)
         carried = visit.place.carry
         behind = carried if isinstance(carried, int) else 0
         self._distance = 0 if reward >= 0.5 else min(behind + 1, _FURTHEST)
@@ -96,11 +94,20 @@ class Brain:
             parts = self._parts(rows, rows.starts)
             scores = _logistic(parts[0] + parts[1] + parts[2])
             self._last = _Seen(visit.url, links, scores.tolist(), [part.tolist() for part in parts])
-            self._pool.add([link.url for link in links], rows, self._last.scores)
+            self.pool.add([link.url for link in links], rows, self._last.scores)
 
-    def _forget(self, visit: Visit) -> None:
-        for url in (visit.link.url, visit.url):
-            self._pool.remove(url)
+    def _visited(self, visit: Visit, reward: float | None) -> None:
+        self.fetched(visit.link.url, visit.url, reward)
+        if self.visited is not None:
+            self.visited.append((visit.link.url, visit.url, reward))
+
+    def fetched(self, asked: str, found: str, reward: float | None) -> None:
+        """A page was fetched, here or by another worker: learn from the known links to it, which wait no longer."""
+        for url in dict.fromkeys((asked, found)):
+            if reward is not None:
+                for features, known, groups in self.pool.rows(url):
+                    self._led_to(features, known, groups, reward)
+            self.pool.remove(url)
 
     def _rows(self, traits: Traits, similarity: float, reward: float, depth: int) -> Rows:
         count = len(traits.lengths)
@@ -108,13 +115,13 @@ class Brain:
         known[:, 0] = 1.0
         known[:, 1 : 1 + len(TEXTS)] = traits.alike
         known[:, 1 + len(TEXTS) :] = (similarity, reward, self._distance / _FURTHEST, log1p(depth) / _DEEP)
-        groups = self._rates.numbers(chain.from_iterable(traits.groups)).reshape(count, len(GROUPS))
+        groups = self.rates.numbers(chain.from_iterable(traits.groups)).reshape(count, len(GROUPS))
         return Rows(traits.flat, traits.lengths, known, groups)
 
     def _parts(self, rows: Rows, starts: NDArray[np.int64]) -> tuple[Floats, Floats, Floats]:
         """What the scores are made of: what is known, what neighbours led to, what was learned."""
-        learned = self._model.sums(rows.flat, starts, rows.lengths)
-        return rows.known @ _PRIOR, self._rates.of(rows.groups) @ _TRUST, learned
+        learned = self.model.sums(rows.flat, starts, rows.lengths)
+        return rows.known @ _PRIOR, self.rates.of(rows.groups) @ _TRUST, learned
 
     def places(self, links: Sequence[Link], visit: Visit) -> list[Place]:
         """Places for links of the page that was learned from last."""
@@ -131,17 +138,17 @@ class Brain:
 
     def reasons(self, link: Link) -> tuple[tuple[str, float], ...]:
         """What speaks for and against a link that is about to be learned from, the strongest learned words named."""
-        rows = self._pool.rows(link.url)
+        rows = self.pool.rows(link.url)
         if not rows:
             return ()
         sums = [
-            float(known @ _PRIOR + self._rates.of(groups) @ _TRUST) + self._model.sum(flat)
+            float(known @ _PRIOR + self.rates.of(groups) @ _TRUST) + self.model.sum(flat)
             for flat, known, groups in rows
         ]
         features, known, groups = rows[int(np.argmax(sums))]
         found = dict(zip(KNOWN, (known * _PRIOR).tolist(), strict=True))
-        found |= zip(GROUPS, (self._rates.of(groups) * _TRUST).tolist(), strict=True)
-        shares = self._model.shares(features)
+        found |= zip(GROUPS, (self.rates.of(groups) * _TRUST).tolist(), strict=True)
+        shares = self.model.shares(features)
         strongest = np.argsort(-np.abs(shares), kind="stable")[:_REASONS]
         names = named(features[strongest], self._observer.said(link))
         for name, share in zip(names, shares[strongest].tolist(), strict=True):
@@ -151,41 +158,41 @@ class Brain:
 
     def revised(self) -> Mapping[str, float]:
         """New scores of the links that wait, where they have changed and may soon matter."""
-        rows, starts = self._pool.all()
-        if not len(self._pool):
+        rows, starts = self.pool.all()
+        if not len(self.pool):
             return {}
         known, neighbours, learned = self._parts(rows, starts)
-        best = _logistic(self._pool.worth(known + neighbours + learned))
-        told = np.array(self._pool.told)
+        best = _logistic(self.pool.worth(known + neighbours + learned))
+        told = np.array(self.pool.told)
         alive = best > 0
         front = np.partition(best, -_FRONT)[-_FRONT] if len(best) > _FRONT else 0.0
         moved = alive & (np.abs(best - told) > _LEAST_CHANGE) & ((best >= front) | (told >= front))
         changed = {}
         for number in np.flatnonzero(moved).tolist():
-            changed[self._pool.urls[number]] = self._pool.told[number] = float(best[number])
+            changed[self.pool.urls[number]] = self.pool.told[number] = float(best[number])
         self._bound(best)
         return changed
 
     def _bound(self, best: Floats) -> None:
         """Keep the pool within its bound: the worst fifth goes, and groups that nobody uses any more."""
-        if len(self._pool) > self._most:
+        if len(self.pool) > self._most:
             order = np.argsort(best, kind="stable")
-            worst = order[best[order] > 0][: len(self._pool) // 5]
+            worst = order[best[order] > 0][: len(self.pool) // 5]
             for number in worst.tolist():
-                self._pool.remove(self._pool.urls[number])
-        if self._pool.sweep() and len(self._rates) > _IDLE_GROUPS + self._pool.all()[0].groups.size:
-            self._pool.renumber(self._rates.keep(self._pool.all()[0].groups.ravel(), _IDLE_GROUPS))
+                self.pool.remove(self.pool.urls[number])
+        if self.pool.sweep() and len(self.rates) > _IDLE_GROUPS + self.pool.all()[0].groups.size:
+            self.pool.renumber(self.rates.keep(self.pool.all()[0].groups.ravel(), _IDLE_GROUPS))
 
     def state(self) -> dict[str, Carry]:
-        slots, weights, squares = self._model.learned()
+        slots, weights, squares = self.model.learned()
         return {
             "slots": packed_array(slots), "weights": packed_array(weights), "squares": packed_array(squares),
-            "rates": self._rates.state(), "reward": self._reward.state(), "pool": self._pool.state(),
+            "rates": self.rates.state(), "reward": self.reward.state(), "pool": self.pool.state(),
             "query": dict(self._judge.state()),
         }  # fmt: skip
 
     def restore(self, state: Mapping[str, Carry]) -> None:
-        self._model.take(
+        self.model.take(
             array_of(state["slots"], np.int32), array_of(state["weights"], np.float32),
             array_of(state["squares"], np.float32),
         )  # fmt: skip
@@ -194,9 +201,9 @@ class Brain:
         self._judge.restore({term: float(str(weight)) for term, weight in query.items()})
         assert isinstance(rates, dict)
         assert isinstance(pool, dict)
-        self._rates.restore(rates)
-        self._reward.restore(state["reward"])
-        self._pool.restore(pool)
+        self.rates.restore(rates)
+        self.reward.restore(state["reward"])
+        self.pool.restore(pool)
 
 
 def _logistic(z: Floats) -> Floats:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 import numpy as np
 
 from topicrawl.learn.online import Floats, Ids
-from topicrawl.packing import array_of, packed_array, packed_texts, texts_of
+from topicrawl.packing import array_of, packed_array, packed_numbers, packed_texts, texts_of
 from topicrawl.records import Carry
 
 _DOUBT = 4.0  # visits' worth of belief that a group is like all others
@@ -31,14 +32,22 @@ class Rates:
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
+        self._names: list[str] = []  # by number
+        self._new: dict[str, list[float]] | None = None  # group → reward and visits since others were told
         self._sums = np.zeros(64)
         self._counts = np.zeros(64)
         # One visit's worth of belief that one page in twenty is relevant.
         self._reward, self._visits = 0.05, 1.0
+        self._known = (self._reward, self._visits)  # to others
 
     @property
     def base(self) -> float:
         return self._reward / self._visits
+
+    @property
+    def names(self) -> list[str]:
+        """The groups by their numbers."""
+        return self._names
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -50,6 +59,7 @@ class Rates:
             number = self._numbers.get(name)
             if number is None:
                 number = self._numbers[name] = len(self._numbers)
+                self._names.append(name)
             found.append(number)
         if len(self._numbers) > len(self._sums):
             room = np.zeros(max(len(self._numbers), len(self._sums)))
@@ -65,6 +75,12 @@ class Rates:
         """The same visit for the groups of a link that led to it."""
         self._sums[groups] += reward
         self._counts[groups] += 1
+        if self._new is not None:
+            # As often as above: a group that is named twice counts once.
+            for number in set(groups.tolist()):
+                new = self._new.setdefault(self._names[number], [0.0, 0.0])
+                new[0] += reward
+                new[1] += 1
 
     def of(self, groups: Ids) -> Floats:
         base = self.base
@@ -82,9 +98,28 @@ class Rates:
         renumbered = (np.cumsum(wanted) - 1).astype(np.int32)
         count = len(wanted)
         self._sums, self._counts = self._sums[:count][wanted], self._counts[:count][wanted]
-        kept = [name for name, number in self._numbers.items() if wanted[number]]
-        self._numbers = {name: number for number, name in enumerate(kept)}
+        self._names = [name for name, number in self._numbers.items() if wanted[number]]
+        self._numbers = {name: number for number, name in enumerate(self._names)}
         return renumbered
+
+    def told(self) -> dict[str, Carry]:
+        """What was learned since the last call, for others; from the first call on it is noted down."""
+        new, self._new = self._new or {}, {}
+        seen = [self._reward - self._known[0], self._visits - self._known[1]]
+        self._known = (self._reward, self._visits)
+        return {
+            "groups": packed_texts(new), "sums": packed_numbers("d", (it[0] for it in new.values())),
+            "counts": packed_numbers("d", (it[1] for it in new.values())), "seen": list(seen),
+        }  # fmt: skip
+
+    def hear(self, told: Mapping[str, Carry]) -> None:
+        """Take in what another has learned."""
+        groups = self.numbers(texts_of(told["groups"]))
+        self._sums[groups] += array_of(told["sums"], np.float64)
+        self._counts[groups] += array_of(told["counts"], np.float64)
+        reward, visits = (float(str(it)) for it in cast("list[Carry]", told["seen"]))
+        self._reward, self._visits = self._reward + reward, self._visits + visits
+        self._known = (self._known[0] + reward, self._known[1] + visits)
 
     def state(self) -> dict[str, Carry]:
         count = len(self._numbers)
@@ -94,6 +129,8 @@ class Rates:
         }  # fmt: skip
 
     def restore(self, state: Mapping[str, Carry]) -> None:
-        self._numbers = {name: number for number, name in enumerate(texts_of(state["names"]))}
+        self._names = texts_of(state["names"])
+        self._numbers = {name: number for number, name in enumerate(self._names)}
         self._sums, self._counts = array_of(state["sums"], np.float64), array_of(state["counts"], np.float64)
         self._reward, self._visits = float(str(state["reward"])), float(str(state["visits"]))
+        self._known = (self._reward, self._visits)

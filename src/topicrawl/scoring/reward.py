@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import exp
+
+import numpy as np
+from numpy.typing import NDArray
 
 from topicrawl.records import Carry
 
@@ -44,6 +48,16 @@ class Reward:
         self._counts[int(min(1.0, max(0.0, similarity)) * _BINS)] += 1
         self._pages += 1
         return 1 / (1 + exp(-_STEEP * (similarity - self.bar)))
+
+    def counts(self) -> NDArray[np.int64]:
+        """How many pages there were of each similarity, in thousandths."""
+        return np.array(self._counts, np.int64)
+
+    def add(self, counts: Mapping[int, int]) -> None:
+        """Pages that others have seen."""
+        for place, count in counts.items():
+            self._counts[place] += count
+            self._pages += count
 
     def state(self) -> Carry:
         return {str(place): count for place, count in enumerate(self._counts) if count}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from topicrawl.errors import StrategyError
 from topicrawl.records import Carry, Link, Place, Visit
 from topicrawl.strategies.material import Material
-from topicrawl.strategies.strategy import Setting, Strategy
+from topicrawl.strategies.strategy import Colleague, Setting, Strategy
 
 if TYPE_CHECKING:
     from topicrawl.scoring.brain import Brain
@@ -90,6 +90,11 @@ class Apprentice(Strategy):
 
     def revise(self) -> Mapping[str, float]:
         return self._brain.revised() if self._visits % self.every == 0 else {}
+
+    def colleague(self) -> Colleague:
+        from topicrawl.scoring.lessons import Lessons
+
+        return Lessons(self._brain)
 
     def state(self) -> Carry:
         return {"visits": self._visits, "brain": self._brain.state()}

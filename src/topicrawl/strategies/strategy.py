@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from topicrawl.records import Carry, Link, Place, Visit
 from topicrawl.relevance.vsm import Vsm
@@ -26,6 +26,25 @@ class Setting:
     vsm: Vsm  # shared with the judge, so that a page is weighed once
     random: Random
     describe: Callable[[str], str | None] = field(default=lambda url: None)  # what search engines say of a URL
+
+
+class Colleague(Protocol):
+    """How a strategy that learns believes the same in all workers of a crawl."""
+
+    def lesson(self) -> Carry:
+        """What was learned here since the last lesson, as plain values; None: nothing."""
+
+    def hear(self, lesson: Carry) -> None:
+        """Take in another worker's lesson."""
+
+    def revised(self) -> Mapping[str, float]:
+        """New scores for links that wait, after lessons were heard; each worker has its own links."""
+
+    def beliefs(self) -> Carry:
+        """The sum of all lessons that were given or heard, for a worker that comes later."""
+
+    def take(self, beliefs: Carry) -> None:
+        """Believe that, and nothing else."""
 
 
 class Strategy(ABC):
@@ -84,6 +103,13 @@ class Strategy(ABC):
 
     def restore(self, state: Carry) -> None:  # noqa: B027 - nor anything to take up
         """Take up what `state` gave."""
+
+    def colleague(self) -> Colleague | None:
+        """What workers of one crawl tell each other, where that is less than the visits; None: they tell their visits.
+
+        Asked for once, before the first visit.
+        """
+        return None
 
     @property
     def combines(self) -> bool:
