@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any, TypeVar
 
 from topicrawl.errors import ClusterError, SettingError, WipedError
-from topicrawl.frontier.redis_address import advice, checked, password, without_password
+from topicrawl.frontier.redis_address import advice, checked, hint, password, without_password
 
 log = logging.getLogger("topicrawl")
 Result = TypeVar("Result")
@@ -58,7 +58,8 @@ class Server:
         except ImportError as error:
             raise SettingError("a frontier in Redis needs redis-py: pip install 'topicrawl[cluster]'") from error
         # What went wrong is decided here: the library would send a script again without asking who answers now.
-        options: dict[str, Any] = {"retry": Retry(NoBackoff(), 0), "protocol": 2, "socket_timeout": _SEIZE}
+        options: dict[str, Any] = {"retry": Retry(NoBackoff(), 0), "protocol": 2}
+        options |= {"socket_timeout": _SEIZE, "socket_connect_timeout": _SEIZE}
         checked(self.address)
         if (secret := password(self.address)) is not None:
             options["password"] = secret
@@ -191,7 +192,8 @@ class Server:
             return _ADVICE.get(name, f"Redis is busy ({text})")
         if not self.checked and (line := advice(text)):
             raise SettingError(f"{self.shown}: {line}") from error
-        return f"no answer from Redis ({text or type(error).__name__})"
+        told = f"no answer from Redis ({text or type(error).__name__})"
+        return told if self.checked else told + hint(self.address, text)
 
     def refused(self, error: Exception) -> SettingError:
         """The server does not let us do what we must."""
