@@ -11,11 +11,28 @@ import pytest
 from tests.cli.live import chain, live_site
 from tests.redis_server import RedisServer, running
 
+from topicrawl.collection.store import Store
+
 
 @pytest.fixture
 def redis(tmp_path: Path) -> Iterator[RedisServer]:
     with running(tmp_path / "redis") as server:
         yield server
+
+
+def held(directory: Path) -> list[list[tuple[object, ...]]]:
+    """What a collection holds, but for times and places in its archive."""
+    store = Store(directory / "topicrawl.sqlite", readonly=True)
+    try:
+        visits = store.rows(
+            "SELECT step, requested, url, source, anchor, depth, score, parts, carry, relevance, failure, status, twin"
+            " FROM visits ORDER BY step"
+        )
+        pages, links = (store.rows(f"SELECT * FROM {table} ORDER BY 1") for table in ("pages", "links"))
+        assert visits
+        return [visits, pages, links, store.rows("SELECT url, failure, status, attempt FROM failures ORDER BY 1")]
+    finally:
+        store.close()
 
 
 def test_a_crawl_is_started_joined_watched_and_gathered(run: Any, redis: RedisServer) -> None:
@@ -33,12 +50,14 @@ def test_a_crawl_is_started_joined_watched_and_gathered(run: Any, redis: RedisSe
         assert (finished.code, "finished by its operator" in finished.err) == (0, True)
         run("cluster", "resume", redis.address, "owls")
         assert run("worker", redis.address, "owls", "--out", "second").code == 0
-    pages = sorted(path for path in asked if path != "/robots.txt")
+        pages = sorted(path for path in asked if path != "/robots.txt")
+        run("crawl", "dengue fever", "--out", "alone", "--seed", f"{site}/0", "--pages", 0, *options[:-2])
     assert pages == [f"/{n}" for n in range(7)]
     assert "owls: running" in run("cluster", "status", redis.address).out
     gathered = run("gather", "all", "owls", "second")
     assert (gathered.code, "6 pages in all" in gathered.err) == (0, True)
     assert json.loads(run("status", "all", "--json").out)["pages"] == 6
+    assert held(Path("all")) == held(Path("alone"))
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,30 @@ def test_valkey_is_as_good_as_redis() -> None:
     check(GOOD | {"redis_version": "7.2.4", "valkey_version": "8.0.1"}, "redis://r")
 
 
+def test_a_server_that_says_it_is_too_old_is_refused_before_anything_is_asked_of_it() -> None:
+    asked: list[bytes] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while words := await reader.readline():
+            command = []
+            for _ in range(int(words[1:])):
+                length = int((await reader.readline())[1:])
+                command.append((await reader.readexactly(length + 2)).strip())
+            asked.append(command[0])
+            said = b"redis_version:6.2.14\r\nrun_id:old\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n"
+            writer.write(b"$%d\r\n%b\r\n" % (len(said), said) if command[0] == b"INFO" else b"+OK\r\n")
+        writer.close()
+
+    async def run() -> None:
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        async with server:
+            with pytest.raises(SettingError, match="upgrade it to Redis"):
+                await connected(f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}/0")
+
+    asyncio.run(run())
+    assert set(asked) <= {b"INFO", b"CLIENT", b"SELECT", b"HELLO"}
+
+
 @needs_redis
 @pytest.mark.parametrize(
     ("options", "user", "line"),
