@@ -1,6 +1,6 @@
 """What a frontier in Redis can do: pages a second, bytes a URL, the time a restart takes, and how workers add up.
 
-python bench/cluster.py [speed|bytes|restart|scaling|paper|chaos …] [--links 1000000]
+python bench/cluster.py [speed|bytes|restart|paper|scaling|same|chaos …] [--links 1000000]
 
 Everything runs on this machine: a redis-server of its own in a temporary directory, clients and workers beside it, so
 with two cores the figures of four workers say how they share two cores.
@@ -17,7 +17,7 @@ import tempfile
 import time
 from multiprocessing import Process, Queue
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -25,6 +25,7 @@ from tests.redis_server import RedisServer
 
 from topicrawl.frontier.contract import End, Offer, Rules
 from topicrawl.frontier.redis import Redis
+from topicrawl.frontier.redis_attic import Attic
 from topicrawl.frontier.redis_crawl import first_facts
 from topicrawl.frontier.redis_server import Server, info
 from topicrawl.records import Link, Place
@@ -32,7 +33,7 @@ from topicrawl.records import Link, Place
 BASE = "{topicrawl}:bench"
 OUT_LINKS = 10
 HOSTS = 50_000
-PARTS = ("speed", "bytes", "restart", "scaling", "paper", "chaos")
+PARTS = ("speed", "bytes", "restart", "paper", "scaling", "same", "chaos")
 
 
 def url(number: int) -> str:
@@ -76,7 +77,10 @@ def client(address: str, epoch: str, seconds: float, number: int, answers: Queue
     answers.put((done, time.process_time()))
 
 
-def speed(redis: RedisServer, seconds: float = 10.0) -> None:
+def speed(redis: RedisServer, seconds: float = 10.0) -> float:
+    """Pages a second that one core of the server would do, by what they cost it."""
+    rate = 0.0
+
     async def begun() -> str:
         frontier = await opened(redis.address)
         await frontier.server.ask("FLUSHALL")
@@ -102,6 +106,8 @@ def speed(redis: RedisServer, seconds: float = 10.0) -> None:
             f"of CPU {used * 1e6:.0f} µs a page in the server and {own / max(total, 1) * 1e6:.0f} in the clients, "
             f"so {1 / used:.0f} pages/s with a core for the server"
         )
+        rate = max(rate, 1 / used)
+    return rate
 
 
 def cpu(redis: RedisServer) -> float:
@@ -115,8 +121,16 @@ async def memory(frontier: Redis) -> int:
     return int(info(await frontier.server.ask("INFO", "memory"))["used_memory"])
 
 
-async def filled(redis: RedisServer, links: int) -> tuple[str, float, float]:
-    """So many links that wait and as many that are done; bytes for each of both kinds."""
+class Bytes(NamedTuple):
+    """What a link costs."""
+
+    waiting: float
+    away: float
+    done: float
+
+
+async def filled(redis: RedisServer, links: int) -> tuple[str, Bytes]:
+    """So many links that wait, half of them put away, and as many that are done; bytes for each of the kinds."""
     frontier = await opened(redis.address)
     await frontier.server.ask("FLUSHALL")
     frontier = await opened(redis.address)
@@ -133,8 +147,19 @@ async def filled(redis: RedisServer, links: int) -> tuple[str, float, float]:
     for start in range(links, 2 * links, 500):
         await frontier.add(offers(start, 500, url(start)))
     waiting = (await memory(frontier) - before) / links
+    away = waiting - await put_away(frontier, links // 2)
     await frontier.server.close()
-    return frontier.epoch, waiting, done
+    return frontier.epoch, Bytes(waiting, away, done)
+
+
+async def put_away(frontier: Redis, room: int) -> float:
+    """Put links away until there are so many left; returns bytes that each of them has freed."""
+    await frontier.server.ask("HSET", f"{frontier.base}:c", "room", room)
+    begun, before, moved = time.monotonic(), await memory(frontier), 0
+    while step := await Attic(frontier).tidy():
+        moved -= step
+    print(f"{moved} links put away, {moved / (time.monotonic() - begun):.0f} a second")
+    return (before - await memory(frontier)) / moved
 
 
 def restart(redis: RedisServer, epoch: str, links: int) -> None:
@@ -182,17 +207,16 @@ def scaling(folder: Path) -> None:
         redis.kill()
 
 
-def paper(waiting: float, done: float, rate: float) -> None:
+def paper(cost: Bytes, rate: float) -> None:
     """What a thousand million URLs need, by these figures."""
-    urls, queued = 1e9, 5e7
-    print(f"10⁹ URLs by these figures, with a queue that is capped at {queued:.0e} links:")
-    print(
-        f"  memory of the server {(urls * done + queued * waiting) / 1e9:.0f} GB: done {urls * done / 1e9:.0f} GB,",
-        end="",
-    )
-    print(f" waiting {queued * waiting / 1e9:.0f} GB")
-    print(f"  10⁸ fetched pages at {rate:.0f} pages/s take {1e8 / rate / 3600:.0f} h of one core of the server")
-    print(f"  workers at 100 pages/s a core: {rate / 100:.0f} cores keep it busy")
+    fetched, queued, away = 1e8, 5e7, 8.5e8
+    sizes = {"done": fetched * cost.done, "in queues": queued * cost.waiting, "put away": away * cost.away}
+    print("10⁹ URLs by these figures, 10⁸ of them fetched, 5·10⁷ in the queues (--capacity), the rest put away:")
+    print(f"  memory of the server {sum(sizes.values()) / 1e9:.0f} GB:", end=" ")
+    print(", ".join(f"{name} {size / 1e9:.1f} GB" for name, size in sizes.items()))
+    print(f"  10⁸ pages at {rate:.0f} pages/s: {fetched / rate / 3600:.0f} h of one core of the server")
+    print(f"  at 100 pages/s a core, {rate / 100:.0f} cores of workers keep it busy;", end=" ")
+    print(f"10 cores take {fetched / 1000 / 86400:.1f} days")
 
 
 def main() -> None:
@@ -200,23 +224,28 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", default=PARTS, choices=[[], *PARTS])
     parser.add_argument("--links", type=int, default=1_000_000)
     options = parser.parse_args()
+    print(f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the start")
     with tempfile.TemporaryDirectory() as folder:
         redis = RedisServer(Path(folder) / "redis", "--appendfsync", "everysec")
         redis.start()
         try:
-            if "speed" in options.parts:
-                speed(redis)
+            rate = speed(redis) if {"speed", "paper"} & set(options.parts) else 0.0
             if {"bytes", "restart", "paper"} & set(options.parts):
-                epoch, waiting, done = asyncio.run(filled(redis, options.links))
-                print(f"{options.links} links: {waiting:.0f} bytes for one that waits, {done:.1f} for one that is done")
+                epoch, cost = asyncio.run(filled(redis, options.links))
+                print(
+                    f"{options.links} links: {cost.waiting:.0f} bytes for one that waits, {cost.away:.0f} for one that "
+                    f"is put away, {cost.done:.1f} for one that is done"
+                )
                 if "restart" in options.parts:
                     restart(redis, epoch, options.links)
                 if "paper" in options.parts:
-                    paper(waiting, done, 3000)
+                    paper(cost, rate)
         finally:
             redis.kill()
         if "scaling" in options.parts:
             scaling(Path(folder))
+    if "same" in options.parts:
+        subprocess.run([sys.executable, str(Path(__file__).parent / "cluster_same.py")], check=True)
     if "chaos" in options.parts:
         command = [sys.executable, "-m", "pytest", "-n0", "-s", "tests/chaos/test_cluster.py"]
         subprocess.run(command, check=True, env={**os.environ, "TOPICRAWL_CHAOS": "full"})

@@ -49,6 +49,8 @@ class Attacked:
     random: Random = field(default_factory=lambda: Random(20261116))
     workers: list[tuple[Path, subprocess.Popen[bytes]]] = field(default_factory=list)
     numbers: count[int] = field(default_factory=count)
+    _requests: list[tuple[float, str, str]] = field(default_factory=list)
+    _read: int = 0  # bytes of the log
 
     @property
     def log(self) -> Path:
@@ -75,8 +77,16 @@ class Attacked:
         self.workers.append((directory, process))
 
     def requests(self) -> list[tuple[float, str, str]]:
-        rows = (line.split("\t") for line in self.log.read_text().split("\n")[:-1]) if self.log.exists() else ()
-        return [(float(at), host, path) for at, host, path in rows]
+        """All that the web server was asked for; what was read before is not read again."""
+        if self.log.exists():
+            with self.log.open() as log:
+                log.seek(self._read)
+                text = log.read()
+            whole = text[: text.rfind("\n") + 1]
+            self._read += len(whole)
+            rows = (line.split("\t") for line in whole.splitlines())
+            self._requests += [(float(at), host, path) for at, host, path in rows]
+        return self._requests
 
     def fetched(self) -> Counter[str]:
         return Counter(path for _, _, path in self.requests() if path.startswith("/p/"))
