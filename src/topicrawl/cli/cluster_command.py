@@ -51,7 +51,7 @@ async def _statuses(address: str, name: str | None) -> list[Status]:
     from topicrawl.frontier.redis_crawl import SharedCrawl, names
     from topicrawl.frontier.redis_server import connected
 
-    server = await connected(address)
+    server = await connected(address, patience=0.0)
     try:
         return [await SharedCrawl(server, it).status() for it in ([name] if name else await names(server))]
     finally:
@@ -95,7 +95,7 @@ async def _set(address: str, name: str, state: int) -> None:
     from topicrawl.frontier.redis_crawl import SharedCrawl
     from topicrawl.frontier.redis_server import connected
 
-    server = await connected(address)
+    server = await connected(address, patience=0.0)
     try:
         await SharedCrawl(server, name).set_state(state)
     finally:

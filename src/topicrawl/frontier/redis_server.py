@@ -219,11 +219,12 @@ async def connected(address: str, *, patience: float = 600.0) -> Server:
     try:
         check(info(await server.ask("INFO")), server.shown)
         server.checked = True
+        # One that is full or still loading is waited for, as it would be later on.
+        server.patience = patience
         await server.ask("EVAL", _TRY, 1, f"{TAG}:try")
     except BaseException:
         await server.close()
         raise
-    server.patience = patience
     return server
 
 
