@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +15,7 @@ import uvicorn
 from tests.cli.live import live_site
 
 from topicrawl import Settings, Topic, open_crawl
+from topicrawl.search import Server
 from topicrawl.web.app import application, guarded
 from topicrawl.web.running import bound
 from topicrawl.web.site import Site
@@ -88,9 +89,11 @@ class Client:
 
 
 @contextmanager
-def served(places: list[Path], *, token: str = "", config: Path | None = None) -> Iterator[Client]:
+def served(
+    places: list[Path], *, token: str = "", config: Path | None = None, peers: Sequence[Server] = ()
+) -> Iterator[Client]:
     """A server in a thread."""
-    app = application(places, config=config)
+    app = application(places, config=config, peers=peers)
     line = bound("127.0.0.1", 0)
     safe = guarded(app, names=["127.0.0.1", "localhost"], token=token)
     server = uvicorn.Server(uvicorn.Config(safe, log_level="error", lifespan="on", http="h11", ws="none"))

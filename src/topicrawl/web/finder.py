@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from topicrawl.web.shelves import Shelves
 
 log = logging.getLogger("topicrawl")
 _PAUSE = 1.0  # seconds between two looks for new pages and new collections
+_SHORT = 0.5  # seconds within which queries do not look again: a look opens every collection
 
 
 @dataclass
@@ -24,14 +26,17 @@ class Finder:
     shelves: Shelves
     peers: Sequence[Server] = ()
     here: Here = field(default_factory=lambda: Here([]))
+    _looked: float = float("-inf")
 
     def servers(self) -> list[Server]:
         """All who may answer now."""
-        self._look()
+        if time.monotonic() - self._looked > _SHORT:
+            self._look()
         return [self.here, *self.peers]
 
     def _look(self) -> None:
         """Take in collections that were made since."""
+        self._looked = time.monotonic()
         for name, directory in self.shelves.all().items():
             if name not in self.here.shelves:
                 self.here.shelves[name] = Shelf(directory, name)

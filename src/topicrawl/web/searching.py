@@ -92,22 +92,27 @@ async def _judged(site: Site, query: str, relevant: Sequence[str], irrelevant: S
     """Every server that answers remembers it; collections here take it as their readers' verdict too."""
     servers = await run_in_threadpool(site.finder.servers)
     learned = await search.judge(servers, query, relevant, irrelevant, at=time.time())
-    for urls, ruling in ((relevant, Ruling.RELEVANT), (irrelevant, Ruling.IRRELEVANT)):
-        await run_in_threadpool(_rule, site, urls, ruling)
+    await run_in_threadpool(_ruled, site, relevant, irrelevant)
     return learned
 
 
-def _rule(site: Site, urls: Sequence[str], ruling: Ruling) -> None:
-    for name in site.shelves.all() if urls else ():
+def _ruled(site: Site, relevant: Sequence[str], irrelevant: Sequence[str]) -> None:
+    """What was right or wrong is a verdict on the pages that are here, so that topics learn from it too."""
+    for name in site.shelves.all():
         with site.shelves.written(name) as store:
-            rows = [row for url in urls if (row := store.visit_of(url)) is not None and row.failure is None]
-            if rows:
-                verdicts.rule(store, [row.url for row in rows], ruling, how="feedback", at=time.time())
+            for urls, ruling in ((relevant, Ruling.RELEVANT), (irrelevant, Ruling.IRRELEVANT)):
+                rows = [row for url in urls if (row := store.visit_of(url)) is not None and row.failure is None]
+                if rows:
+                    verdicts.rule(store, [row.url for row in rows], ruling, how="feedback", at=time.time())
 
 
 @answered
 async def peer(site: Site, request: Request, body: bytes) -> Response:
-    """Another server asks."""
-    asked = Body(body)
+    """Another server asks, or passes on what its readers said."""
+    table, operation = Body(body).table, request.path_params["operation"]
     await run_in_threadpool(site.finder.servers)
-    return JSONResponse(await search.reply(site.finder.here, request.path_params["operation"], asked.table))
+    told = await search.reply(site.finder.here, operation, table)
+    if operation == "feedback":
+        groups = [[str(url) for url in table.get(name, ())] for name in ("relevant", "irrelevant")]
+        await run_in_threadpool(_ruled, site, *groups)
+    return JSONResponse(told)
