@@ -53,7 +53,7 @@ class Settings:
     resolve: Annotated[tuple[str, ...], "A fixed address for a host name, as name=address."] = ()
     frontier: Annotated[str, "A Redis that workers share, such as redis://host:6379/0; by default a file."] = ""
     lease: Annotated[float, "Seconds after which a worker that is not heard of is given up."] = 60.0
-    capacity: Annotated[int, "Links that wait in Redis at the most, the worst go first; 0: no limit."] = 0
+    capacity: Annotated[int, "Links that wait in Redis at the most, the rest is packed; 0: no limit."] = 0
     min_free: Annotated[int, "Stop when less than this many MB are free on the disk."] = 100
 
     def __post_init__(self) -> None:
