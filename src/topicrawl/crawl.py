@@ -318,7 +318,7 @@ class Crawl:
         if known is None:
             self.step += 1
             self.pages += failure is None
-        if reasons := self.parts.strategy.reasons(link):
+        if self.parts.explained and (reasons := self.parts.strategy.reasons(link)):
             place = replace(place, parts=reasons)
         visit = Visit(
             known or self.step, link, place, response.final_url, page,

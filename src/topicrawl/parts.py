@@ -64,4 +64,5 @@ class Parts:
     documents: Documents | None = None  # makes readable what is no web page; None: it is refused
     more: Callable[[], Awaitable[bool]] | None = None  # waits a moment for links from elsewhere; False: none will come
     twin_of: Callable[[Page], Twin | None] | None = None  # the kept page that a page repeats; None: nobody looks
+    explained: bool = True  # whether anybody will ask why a page was chosen
     discoveries: Discoveries | None = None  # what was found, to tell what is left; None: nobody asks

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import NamedTuple, TypeAlias
 
 #: What a strategy may hand down along a link: plain values that survive a restart as JSON.
@@ -43,6 +43,14 @@ class Failure(StrEnum):
     ENCRYPTED = "encrypted"  # a document that asks for a password
     NO_READER = "no_reader"  # a document whose reader is not installed
     NOT_RECORDED = "not_recorded"  # replay only: the link leads out of the recording
+
+
+class Around(IntEnum):
+    """How much of what stands around its links a page is read for; the rest costs time."""
+
+    NOTHING = 0  # address, texts, rel and position alone
+    ALL = 1
+    WORDS = 2  # all but the sentence
 
 
 class Refusal(StrEnum):

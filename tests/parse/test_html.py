@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from topicrawl.parse import read
-from topicrawl.records import Failure, Link, Page, Response
+from topicrawl.records import Around, Failure, Link, Page, Response
 
 URL = "http://e.org/d/page"
 
@@ -225,3 +225,14 @@ def test_a_missing_content_type_is_sniffed() -> None:
         found = read(Response(URL, URL, 200, {}, body), Link(URL))
         assert isinstance(found, Page)
         assert found.title == title
+
+
+def test_the_sentence_of_a_link_is_read_only_where_somebody_wants_it() -> None:
+    body = b"<p>Owls hunt. The <a href=/barn>barn owl</a> sleeps.</p>"
+    response = Response("http://e.org/", "http://e.org/", 200, {"content-type": "text/html"}, body)
+    found = []
+    for around in (Around.ALL, Around.WORDS, Around.NOTHING):
+        page = read(response, Link("http://e.org/"), context=around)
+        assert isinstance(page, Page)
+        found.append((page.links[0].sentence, page.links[0].after))
+    assert found == [("The barn owl sleeps.", ("sleeps",)), ("", ("sleeps",)), ("", ())]

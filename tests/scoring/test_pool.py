@@ -40,11 +40,21 @@ def test_a_row_is_found_before_and_after_all_rows_are_joined() -> None:
 
 def test_an_address_has_so_many_rows_and_no_more() -> None:
     pool = Pool(1, 2)
-    for first in range(6):
+    for first in range(4):
         pool.add(["a"], rows(1, first=first), [first / 10])
-    assert [features for features, _, _ in seen(pool)["a"]] == [[0], [1], [2]]
-    assert PARENTS == 3
-    assert pool.told == [0.5], "the best score that was offered"
+    assert [features for features, _, _ in seen(pool)["a"]] == [[0], [1], [2], [3]]
+    assert PARENTS == 6
+    assert pool.room(["a", "b", "a", "a"]) == [True, True, True, False]
+    assert pool.told == [0.3], "the best score that was offered"
+
+
+def test_what_was_fetched_is_not_taken_in_again_also_after_a_restart() -> None:
+    pool, other = Pool(1, 2), Pool(1, 2)
+    pool.add(["a", "b"], rows(1, 1), [0.5, 0.5])
+    pool.fetched("a")
+    other.restore(pool.state())
+    assert pool.room(["a", "b"]) == other.room(["a", "b"]) == [False, True]
+    assert list(other.numbers) == ["b"]
 
 
 def test_an_address_is_worth_half_its_best_row_and_half_their_mean() -> None:

@@ -63,3 +63,20 @@ def test_the_bar_rises_with_what_the_crawl_meets_and_stays_within_bounds() -> No
     again = Reward()
     again.restore(json.loads(json.dumps(reward.state())))
     assert again.bar == reward.bar
+
+
+def test_what_is_little_known_strays_further_and_the_same_way_after_a_restart() -> None:
+    rates = Rates()
+    numbers = rates.numbers(f"h{number}" for number in range(400))
+    for _ in range(100):
+        rates.seen(0.3)
+        rates.learn(numbers[:200], 0.3)
+    strayed = rates.strayed(numbers)
+    known, unknown = strayed[:200].std(), strayed[200:].std()
+    assert known < unknown / 3
+    assert abs(float(strayed.mean())) < 0.05
+    restored = Rates()
+    restored.restore(json.loads(json.dumps(rates.state())))
+    assert restored.strayed(numbers[::-1]).tolist() == strayed[::-1].tolist()
+    rates.seen(0.3)
+    assert rates.strayed(numbers).tolist() != strayed.tolist(), "each visit draws anew"

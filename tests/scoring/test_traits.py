@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from topicrawl.records import Link
+from topicrawl.records import Link, Page
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.scoring.names import named
 from topicrawl.scoring.traits import TEXTS, Observer
@@ -24,12 +24,12 @@ def observer() -> Observer:
 
 
 def features(links: tuple[Link, ...]) -> list[list[int]]:
-    traits = observer().traits(links, "http://page/", "A title")
+    traits = observer().traits(links, "http://page/", Page("http://page/", title="A title"))
     return [sorted(row.tolist()) for row in np.split(traits.flat, np.cumsum(traits.lengths)[:-1])]
 
 
 def test_similarities_are_those_of_each_text() -> None:
-    alike = observer().traits(LINKS, "http://page/", "").alike
+    alike = observer().traits(LINKS, "http://page/", Page("http://page/")).alike
     assert alike.shape == (len(LINKS), len(TEXTS))
     assert alike[0, 0] == pytest.approx(1.0, abs=1e-6)
     assert alike[0, 1] == pytest.approx(1.0, abs=1e-6), "file endings say nothing"
@@ -48,14 +48,14 @@ def test_every_link_has_features_and_none_of_its_neighbour() -> None:
 
 
 def test_features_are_the_same_in_every_process() -> None:
-    traits = observer().traits(LINKS[:1], "http://page/", "")
+    traits = observer().traits(LINKS[:1], "http://page/", Page("http://page/"))
     assert traits.flat.dtype == np.uint32
     assert sorted(traits.flat.tolist())[:2] == [161237392, 457501426]
 
 
 def test_features_have_the_names_of_their_words() -> None:
     eye = observer()
-    traits = eye.traits(LINKS[:2], "http://page/", "A title")
+    traits = eye.traits(LINKS[:2], "http://page/", Page("http://page/", title="A title"))
     second = traits.flat[traits.lengths[0] :]
     names = set(named(second, eye.said(LINKS[1])))
     assert {"link text “imprint”", "beside “dengu”", "on a page titled “titl”", "host b", "in body/nav/a"} <= names

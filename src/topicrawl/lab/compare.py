@@ -25,6 +25,7 @@ from topicrawl.lab.run import ORACLE, Reading, Run
 from topicrawl.lab.tasks import Aim, Labels, LabTask, aim, matches, read_aliases, read_labels, read_tasks
 from topicrawl.lab.web import ParsedWeb, sessions_beside
 from topicrawl.lab.worker import answers
+from topicrawl.records import Around
 from topicrawl.strategies.strategy import Strategy
 
 BASELINE = "breadth_first"
@@ -145,7 +146,7 @@ class Comparison:
     def _seconds(self, reading: Reading) -> float | None:
         """How long parsing takes, if all was parsed in an earlier run."""
         web = ParsedWeb(Path(reading.web), cache=self.asked.cache)
-        known = web.seconds(context=reading.context, styles=reading.styles)
+        known = web.seconds(context=Around(reading.context), styles=reading.styles)
         web.close()
         if known is not None:
             self._timed(reading, known)

@@ -16,6 +16,7 @@ from topicrawl.lab.foresight import foretold
 from topicrawl.lab.oracle import greedy, upper_bound
 from topicrawl.lab.simulate import Task, prepared
 from topicrawl.lab.web import ParsedWeb
+from topicrawl.records import Around
 from topicrawl.topic import Topic
 
 ORACLE = "oracle"
@@ -46,7 +47,7 @@ class Reading:
     """A web that is to be parsed before crawls are timed on it."""
 
     web: str
-    context: bool
+    context: int  # as `topicrawl.records.Around`
     styles: bool
     cache: str | None = None
     cached: bool = True
@@ -113,7 +114,7 @@ def _known_all(run: Run) -> dict[str, Any]:
 
 def _read(asked: Reading) -> dict[str, Any]:
     web = ParsedWeb(Path(asked.web), cache=Path(asked.cache) if asked.cache else None, cached=asked.cached)
-    seconds = web.read_all(context=asked.context, styles=asked.styles)
+    seconds = web.read_all(context=Around(asked.context), styles=asked.styles)
     web.close()
     return {"seconds": seconds}
 

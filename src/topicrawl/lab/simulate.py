@@ -25,7 +25,7 @@ from topicrawl.lab.material import Recorded
 from topicrawl.lab.web import ParsedWeb
 from topicrawl.parts import Found, Parts
 from topicrawl.placing import Fences
-from topicrawl.records import Link, Parse, Response, Visit
+from topicrawl.records import Around, Link, Parse, Response, Visit
 from topicrawl.relevance.tongues import judge_of
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.strategies.strategy import Setting
@@ -99,6 +99,7 @@ def prepared(web: Recording | ParsedWeb, task: Task) -> Crawl:
         keep=remembered or Forget(),
         twin_of=remembered.duplicates.twin if remembered is not None else None,
         clock=lambda: 0.0,
+        explained=False,
         fences=Fences(scope=None if task.open_world else web.known, directives=False),
     )
     return Crawl(parts, Budget(fetches=task.fetches, concurrency=1, attempts=1))
@@ -110,7 +111,7 @@ class Wants:
 
     task: Task
     styles: bool
-    context: bool
+    context: Around | bool
 
     def of_plain(self, web: Recording) -> tuple[Vsm, Recorded, Parse]:
         material = Recorded(web, self.task.topic, self.task.sessions, styles=self.styles)

@@ -21,7 +21,7 @@ from topicrawl.lab import fingerprint
 from topicrawl.lab.cache import Cache, usual_folder
 from topicrawl.lab.material import Recorded
 from topicrawl.lab.packing import page_of, page_values, weights_of, weights_values
-from topicrawl.records import Failure, Hop, Link, Page, Response
+from topicrawl.records import Around, Failure, Hop, Link, Page, Response
 from topicrawl.sessions import read_sessions
 from topicrawl.topic import Topic
 
@@ -81,7 +81,9 @@ class ParsedWeb:
             self._keep("answer", url, (*told, kind, response.failure and response.failure.value, hops))
         return response
 
-    def parse(self, response: Response, link: Link, *, context: bool = True, styles: bool = False) -> Page | Failure:
+    def parse(
+        self, response: Response, link: Link, *, context: Around | bool = True, styles: bool = False
+    ) -> Page | Failure:
         """The page in a response of this web, as `topicrawl.parse.read` gives it."""
         if response.failure is not None:
             return response.failure
@@ -98,7 +100,7 @@ class ParsedWeb:
             self._page, self._mode = page, mode
         return page
 
-    def page(self, url: str, *, context: bool = True, styles: bool = False) -> Page | None:
+    def page(self, url: str, *, context: Around | bool = True, styles: bool = False) -> Page | None:
         """The page at the end of a URL's redirects, or None."""
         page = self.parse(self.answer(url), Link(url), context=context, styles=styles)
         return page if isinstance(page, Page) else None
@@ -114,12 +116,12 @@ class ParsedWeb:
         self._keep(kind, page.url, weights_values(found))
         return found
 
-    def seconds(self, *, context: bool = False, styles: bool = False) -> float | None:
+    def seconds(self, *, context: Around | bool = False, styles: bool = False) -> float | None:
         """What `read_all` said, if it was done before."""
         known = self._kept("seconds", f"{context:d}{styles:d}")
         return float(known) if known is not None else None
 
-    def read_all(self, *, context: bool = False, styles: bool = False, tell: Tell | None = None) -> float:
+    def read_all(self, *, context: Around | bool = False, styles: bool = False, tell: Tell | None = None) -> float:
         """Parse what was not parsed yet; returns the seconds of CPU that parsing a page takes on average."""
         if (known := self.seconds(context=context, styles=styles)) is not None:
             return known

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..documents.kinds import kind_of
-from ..records import Failure, Link, Page, Response
+from ..records import Around, Failure, Link, Page, Response
 from ..urls import member
 from .html import read_html
 from .plain import read_plain
@@ -26,15 +26,16 @@ def read(
     link: Link,
     *,
     styles: bool = False,
-    context: bool = True,
+    context: Around | bool = True,
     documents: Documents | None = None,
 ) -> Page | Failure:
     """The page in a response, or why there is none.
 
     `link` is what led there: out-links are one deeper. With `styles`, the page has its sentences with the way
     they are shown, hidden ones included. Without `context`, links have only address, texts, rel and position,
-    which saves a third of the time: strategies that look at no more ask for it. Documents that are no web pages (PDF,
-    PostScript, …) have been made readable before; with `documents`, that is done now, and waited for.
+    which saves a third of the time, and with `Around.WORDS` all but the sentence: strategies ask for what they
+    read. Documents that are no web pages (PDF, PostScript, …) have been made readable before; with `documents`, that is
+    done now, and waited for.
     """
     if response.readable is not None:
         response = replace(

@@ -13,7 +13,7 @@ import xxhash
 from turbohtml import Document, Element, Node
 from turbohtml.clean import strip_comments_node
 
-from ..records import Link, Page, Response
+from ..records import Around, Link, Page, Response
 from ..text.tokens import words
 from ..urls import Joiner
 from . import flow
@@ -56,7 +56,7 @@ class Reading:
         return len(self.pieces) // 2 == places and _PRIVATE not in self.raw
 
 
-def read_html(response: Response, link: Link, *, styles: bool = False, context: bool = True) -> Page:
+def read_html(response: Response, link: Link, *, styles: bool = False, context: Around | bool = True) -> Page:
     """The page in a response's body, with its styled sentences if they are wanted.
 
     Without `context`, links carry no more than their address, texts and rel.
@@ -64,16 +64,16 @@ def read_html(response: Response, link: Link, *, styles: bool = False, context: 
     source, charset = decoded(response.body, response.headers.get("content-type", ""))
     url = response.final_url
     tree = _parsed(source)
-    reading = _reading(tree, url, context=context)
+    reading = _reading(tree, url, context=bool(context))
     if not reading.is_sound:
         tree = _parsed(source)
-        reading = _reading(tree, url, context=context, is_forged=True)
+        reading = _reading(tree, url, context=bool(context), is_forged=True)
     seen, text = reading.seen, reading.text
     headings = tuple(_folded(heading) for heading in seen.headings)
     language = language_of(text, (tree.root and tree.root.attr("lang")) or "")
     around = None
     if context:
-        found, around = _surroundings(reading, headings, language)
+        found, around = _surroundings(reading, headings, language, sentences=context != Around.WORDS)
     # Where words are not parted by spaces, they are pairs of characters, and links must not part these either.
     if not context or language in UNSPACED:
         found = tuple(words(text))
@@ -148,12 +148,17 @@ def _without_frames(tree: Document) -> Document:
     return _parsed(found.text if found is not None else "")
 
 
-def _surroundings(reading: Reading, headings: tuple[str, ...], language: str) -> tuple[tuple[str, ...], Context]:
+def _surroundings(
+    reading: Reading, headings: tuple[str, ...], language: str, *, sentences: bool
+) -> tuple[tuple[str, ...], Context]:
     pieces, none = reading.pieces, reading.found.placeless
     found, windows = flow.words_and_windows(pieces, quiet_words(language))
-    sentences = sentences_at("".join(pieces), flow.offsets(pieces), language=language)
+    if sentences:
+        around = sentences_at("".join(pieces), flow.offsets(pieces), language=language)
+    else:
+        around = [""] * len(windows)
     above = [headings[number - 1] if number else "" for number in reading.found.headings]
-    return found, Context([_NOWHERE] * none + windows, [""] * none + sentences, above, reading.paths)
+    return found, Context([_NOWHERE] * none + windows, [""] * none + around, above, reading.paths)
 
 
 def _anchors(reading: Reading) -> list[str]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import turbohtml
 
-from ..records import Failure, Link, Page, Response
+from ..records import Around, Failure, Link, Page, Response
 from ..text.tokens import words
 from . import flow, read
 from .charset import decoded
@@ -39,7 +39,7 @@ def main_text(response: Response, page: Page) -> str:
     return text if len(text) >= max(_LEAST_CHARACTERS, LEAST * len(page.text)) else page.text
 
 
-def read_main(response: Response, link: Link, *, styles: bool = False, context: bool = True) -> Page | Failure:
+def read_main(response: Response, link: Link, *, styles: bool = False, context: Around | bool = True) -> Page | Failure:
     """The page in a response, as `read` gives it, with the words of its main text alone: what it is judged by."""
     page = read(response, link, styles=styles, context=context)
     return replace(page, words=tuple(words(main_text(response, page)))) if isinstance(page, Page) else page

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import xxhash
 
-from ..records import Link, Page, Response, Sentence
+from ..records import Around, Link, Page, Response, Sentence
 from ..text.sentences import sentences
 from ..text.tokens import words
 from ..urls import canonical
@@ -27,7 +27,7 @@ _ADDRESS = re.compile(r"https?://[^\s<>\"'`{}|\\^\ue000-\ue00f]{1,2000}", re.I)
 _NOT_LAST = ".,;:!?*_~"
 
 
-def read_plain(response: Response, link: Link, *, styles: bool = False, context: bool = True) -> Page:
+def read_plain(response: Response, link: Link, *, styles: bool = False, context: Around | bool = True) -> Page:
     """The page in a body of plain text; empty lines separate its blocks."""
     source, charset = decoded(response.body, response.headers.get("content-type", ""))
     source = flow.FORGED.sub("", source[:LONGEST_TEXT]).replace("\0", "")

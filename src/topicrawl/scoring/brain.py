@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, compress
 from math import log1p
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ KNOWN = {"always": -2.5, "anchor": 2.5, "address": 2.0, "surroundings": 1.5, "he
 #: Groups that a link belongs to, and how much their success counts.
 GROUPS = {"siblings": 1.0, "row": 1.0, "directory": 1.0, "host": 0.3}
 _CAUTION = 0.1
+_CURIOSITY = 0.1  # how much of what a host might be worth is drawn by lot
 _DEEP = 3.0  # twenty links from a seed count as one
 _FURTHEST = 5  # links from a relevant page; further away is all the same
 _IDLE_GROUPS = 20_000
@@ -65,7 +66,7 @@ class Brain:
         """Learn from examples before the first page: what they say, and the links that lead to them."""
         self._judge.widen(relevant, other)
         for link, reward in links:
-            rows = self._rows(self._observer.traits([link], link.source, ""), 0.0, 0.0, link.depth)
+            rows = self._rows(self._observer.traits([link], link.source, Page(link.source)), 0.0, 0.0, link.depth)
             self._led_to(rows.flat, rows.known[0], rows.groups[0], reward)
 
     def _led_to(self, features: Hashes, known: Floats, groups: Ids, reward: float) -> None:
@@ -86,14 +87,19 @@ class Brain:
         carried = visit.place.carry
         behind = carried if isinstance(carried, int) else 0
         self._distance = 0 if reward >= 0.5 else min(behind + 1, _FURTHEST)
-        links = visit.page.links
+        self._look(visit.url, visit.page, similarity, reward)
+
+    def _look(self, url: str, page: Page, similarity: float, reward: float) -> None:
+        """Score the links of a page that are not known from elsewhere."""
+        room = self.pool.room([link.url for link in page.links])
+        links = list(compress(page.links, room))
+        self._last = _Seen(url, (), [], [[], [], []])
         if links:
-            rows = self._rows(
-                self._observer.traits(links, visit.url, visit.page.title), similarity, reward, links[0].depth
-            )
+            traits = self._observer.traits(links, url, page)
+            rows = self._rows(traits, similarity, reward, links[0].depth)
             parts = self._parts(rows, rows.starts)
             scores = _logistic(parts[0] + parts[1] + parts[2])
-            self._last = _Seen(visit.url, links, scores.tolist(), [part.tolist() for part in parts])
+            self._last = _Seen(url, links, scores.tolist(), [part.tolist() for part in parts])
             self.pool.add([link.url for link in links], rows, self._last.scores)
 
     def _visited(self, visit: Visit, reward: float | None) -> None:
@@ -107,7 +113,7 @@ class Brain:
             if reward is not None:
                 for features, known, groups in self.pool.rows(url):
                     self._led_to(features, known, groups, reward)
-            self.pool.remove(url)
+            self.pool.fetched(url)
 
     def _rows(self, traits: Traits, similarity: float, reward: float, depth: int) -> Rows:
         count = len(traits.lengths)
@@ -131,7 +137,11 @@ class Brain:
         numbers = {id(link): number for number, link in enumerate(last.links)}
         known, neighbours, learned = last.parts
         places = []
-        for number in [numbers[id(link)] for link in links]:
+        for link in links:
+            number = numbers.get(id(link))
+            if number is None:
+                places.append(Place(self.pool.score(link.url), self._distance))
+                continue
             parts = (("known", known[number]), ("neighbours", neighbours[number]), ("learned", learned[number]))
             places.append(Place(last.scores[number], self._distance, parts))
         return places
@@ -162,6 +172,7 @@ class Brain:
         if not len(self.pool):
             return {}
         known, neighbours, learned = self._parts(rows, starts)
+        neighbours = neighbours + _CURIOSITY * self.rates.strayed(rows.groups[:, -1])
         best = _logistic(self.pool.worth(known + neighbours + learned))
         told = np.array(self.pool.told)
         alive = best > 0

@@ -1,6 +1,6 @@
 """The links that wait, as arrays, so that all of them can be scored anew within milliseconds.
 
-A row is one link on one page; an address has up to three. Rows of addresses that were fetched are dead until the
+A row is one link on one page; an address has up to six. Rows of addresses that were fetched are dead until the
 arrays are swept. The pool has a bound: addresses beyond it keep the score they had and are forgotten here.
 """
 
@@ -11,15 +11,17 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import xxhash
 from numpy.typing import NDArray
 
 from topicrawl.learn.online import Floats, Ids
 from topicrawl.packing import array_of, packed_array, packed_texts, texts_of
 from topicrawl.records import Carry
 
-#: Links to one address that are remembered; the first ones.
-PARENTS = 3
+#: Links to one address that are remembered; the first ones. Others are not looked at.
+PARENTS = 6
 _SWEEP = 0.3  # share of dead rows at which the arrays are swept
+_MOST_DONE = 50_000  # fetched addresses that are recognised
 
 Hashes = NDArray[np.uint32]
 
@@ -61,14 +63,17 @@ class Pool:
         self._rows: list[list[int]] = []  # by number
         self._owners: list[int] = []  # by row: the number of its address
         self._dead = 0  # rows
+        self._done: dict[int, None] = {}  # hashes of addresses that were fetched, the last ones at the end
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def add(self, urls: Sequence[str], rows: Rows, scores: Sequence[float]) -> None:
-        """Take in links whose address has room for another row."""
-        wanted = []
-        first = len(self._owners)
+        """Take in links whose address has room for another row (`room` tells)."""
+        if not urls:
+            return
+        self._fresh.append(rows)
+        self._first.append(len(self._owners))
         for url, score in zip(urls, scores, strict=True):
             number = self.numbers.get(url)
             if number is None:
@@ -78,14 +83,26 @@ class Pool:
                 self._rows.append([])
             elif score > self.told[number]:
                 self.told[number] = score
-            known = self._rows[number]
-            wanted.append(len(known) < PARENTS)
-            if wanted[-1]:
-                known.append(len(self._owners))
-                self._owners.append(number)
-        if len(self._owners) > first:
-            self._fresh.append(rows.chosen(np.array(wanted, np.bool_)))
-            self._first.append(first)
+            self._rows[number].append(len(self._owners))
+            self._owners.append(number)
+
+    def room(self, urls: Sequence[str]) -> list[bool]:
+        """Which links would be taken in, one after the other: of an address that waits, the first few."""
+        left: dict[str, int] = {}
+        found = []
+        for url in urls:
+            room = left.get(url)
+            if room is None:
+                number = self.numbers.get(url)
+                room = PARENTS - (len(self._rows[number]) if number is not None else PARENTS * self._is_done(url))
+            left[url] = room - 1
+            found.append(room > 0)
+        return found
+
+    def score(self, url: str) -> float:
+        """What the frontier was told of an address that is known."""
+        number = self.numbers.get(url)
+        return self.told[number] if number is not None else 0.0
 
     def rows(self, url: str) -> list[tuple[Hashes, Floats, Ids]]:
         """Features, known values and groups of the rows of an address."""
@@ -126,6 +143,16 @@ class Pool:
 
     def _alive(self) -> NDArray[np.bool_]:
         return np.fromiter(map(bool, self.urls), np.bool_, len(self.urls))
+
+    def _is_done(self, url: str) -> bool:
+        return _hash(url) in self._done
+
+    def fetched(self, url: str) -> None:
+        """Forget an address, and take in no more links to it."""
+        self.remove(url)
+        self._done[_hash(url)] = None
+        if len(self._done) > _MOST_DONE:
+            del self._done[next(iter(self._done))]
 
     def remove(self, url: str) -> None:
         """Forget an address."""
@@ -176,6 +203,7 @@ class Pool:
             "owners": packed_array((np.cumsum(alive) - 1)[owners[kept]].astype(np.int32)),
             "urls": packed_texts([url for url in self.urls if url]),
             "told": packed_array(np.array(self.told, np.float64)[alive]),
+            "done": packed_array(np.fromiter(self._done, np.uint64, len(self._done))),
         }  # fmt: skip
 
     def restore(self, state: Mapping[str, Carry]) -> None:
@@ -186,3 +214,8 @@ class Pool:
             Rows(flat, lengths, known, groups), array_of(state["owners"], np.int32).tolist(),
             texts_of(state["urls"]), array_of(state["told"], np.float64).tolist(),
         )  # fmt: skip
+        self._done = dict.fromkeys(array_of(state["done"], np.uint64).tolist())
+
+
+def _hash(url: str) -> int:
+    return xxhash.xxh3_64_intdigest(url.encode("utf-8", "replace"))

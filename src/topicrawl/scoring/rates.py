@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topicrawl.learn.online import Floats, Ids
 from topicrawl.packing import array_of, packed_array, packed_numbers, packed_texts, texts_of
@@ -87,8 +88,15 @@ class Rates:
         rates = (self._sums[groups] + _DOUBT * base) / (self._counts[groups] + _DOUBT) - base
         return rates.astype(np.float32)
 
-    def counts(self, groups: Ids) -> tuple[Sequence[float], Sequence[float]]:
-        return self._sums[groups].tolist(), self._counts[groups].tolist()
+    def strayed(self, groups: Ids) -> Floats:
+        """How far the true rates might lie from `of`, drawn by lot (Thompson 1933): little is known of a group that
+        few visits have led to, so that it gets its chance now and then.
+
+        The same group after the same number of visits has the same luck, also after a restart.
+        """
+        mean = (self._sums[groups] + _DOUBT * self.base) / (self._counts[groups] + _DOUBT)
+        spread = np.sqrt(np.clip(mean * (1 - mean), 0.0, 1.0) / (self._counts[groups] + _DOUBT + 1))
+        return (spread * _luck(groups, int(self._visits))).astype(np.float32)
 
     def keep(self, used: Ids, most: int) -> Ids:
         """Forget groups that nobody uses, but for the last ones; returns the new number of each old one."""
@@ -134,3 +142,13 @@ class Rates:
         self._sums, self._counts = array_of(state["sums"], np.float64), array_of(state["counts"], np.float64)
         self._reward, self._visits = float(str(state["reward"])), float(str(state["visits"]))
         self._known = (self._reward, self._visits)
+
+
+def _luck(groups: Ids, turn: int) -> NDArray[np.float64]:
+    """Numbers that look drawn from a normal distribution: the sum of four numbers that look drawn evenly."""
+    bits = groups.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(turn * 0xD1B54A32D192ED03 % (1 << 64))
+    for shift, factor in ((33, 0xFF51AFD7ED558CCD), (29, 0xC4CEB9FE1A85EC53)):
+        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+    parts = (bits ^ (bits >> np.uint64(32))).view(np.uint16).reshape(-1, 4)
+    luck: NDArray[np.float64] = (parts.sum(axis=1, dtype=np.float64) / 65535 - 2) * np.sqrt(3)
+    return luck

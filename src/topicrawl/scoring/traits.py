@@ -15,7 +15,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from topicrawl.learn.online import Floats
-from topicrawl.records import Link
+from topicrawl.records import Link, Page
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.text.tokens import FENCE, fenced
 from topicrawl.text.tokens import words as tokenise
@@ -132,7 +132,7 @@ class Observer:
         self._texts: dict[str, Numbers] = {}
         self._hashes = _Hashes(self.words.said)
 
-    def traits(self, links: Sequence[Link], page: str, title: str) -> Traits:
+    def traits(self, links: Sequence[Link], url: str, page: Page) -> Traits:
         """What the links of a page look like."""
         if len(self.words) > _MOST_WORDS or len(self._texts) > _MOST_TEXTS or len(self._hashes) > _MOST_TEXTS:
             self._begin()
@@ -146,8 +146,9 @@ class Observer:
         alike = np.stack([self._alike(numbers, owner, count) for numbers, owner in spoken], axis=1)
         paths = [_tail(link.tag_path) for link in links]
         urls = [link.url for link in links]
-        groups = [(page, f"{page} {path}", directory(url), host(url)) for url, path in zip(urls, paths, strict=True)]
-        found = [*self._of_words(spoken), self._of_title(title, count), *self._of_place(links, groups, paths)]
+        groups = [(url, f"{url} {path}", directory(to), host(to)) for to, path in zip(urls, paths, strict=True)]
+        found = [*self._of_words(spoken), self._of_title(page.title, count)]
+        found += self._of_place(links, groups, paths, len(page.links))
         return Traits(alike, *_rows(found, count), groups)
 
     def said(self, link: Link) -> Mapping[int, str]:
@@ -199,11 +200,11 @@ class Observer:
         return np.tile(self.words.hashes[words] ^ SALTS["title"], count), np.repeat(np.arange(count), len(words))
 
     def _of_place(
-        self, links: Sequence[Link], groups: Sequence[tuple[str, str, str, str]], paths: Sequence[str]
+        self, links: Sequence[Link], groups: Sequence[tuple[str, str, str, str]], paths: Sequence[str], many: int
     ) -> list[Hashed]:
         """Features of where links stand and where they lead."""
         each = np.arange(len(links))
-        many = len(links).bit_length()
+        many = many.bit_length()
         # Where on the page a link stands, how many there are, how deep its address is: roughly.
         places = [f"{min(link.position // 10, 20)} {many} {link.url.count('/')}" for link in links]
         pages, rows, directories, hosts = zip(*groups, strict=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from topicrawl.errors import StrategyError
-from topicrawl.records import Carry, Link, Place, Visit
+from topicrawl.records import Around, Carry, Link, Place, Visit
 from topicrawl.strategies.material import Material
 from topicrawl.strategies.strategy import Colleague, Setting, Strategy
 
@@ -52,7 +52,7 @@ class Apprentice(Strategy):
     name = "apprentice"
     family = "own"
     paper = "Topicrawl"
-    context = True
+    context = Around.WORDS
 
     rate: float = 1.0  # how fast it learns
     every: int = 15  # visits between two looks at all links that wait

@@ -12,7 +12,7 @@ from math import nextafter
 from typing import Any, NamedTuple
 
 from topicrawl.errors import StrategyError
-from topicrawl.records import Link, Page, Place, Visit
+from topicrawl.records import Around, Link, Page, Place, Visit
 from topicrawl.strategies.guided import PARENTS, Guided, Parents
 from topicrawl.strategies.link_evidence import added, flat, unflat, url_words
 from topicrawl.strategies.material import Material, file_text
@@ -67,7 +67,7 @@ class Hati(Guided):
     family = "learning"
     paper = "Hati et al. 2010, 5"
     attributes = ("parents", "description", "anchor", "cohesive")
-    context = True
+    context = Around.ALL
 
     k: int = 10
     parents: float = 0.7  # to be exceeded

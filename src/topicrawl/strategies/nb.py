@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from topicrawl.errors import StrategyError
-from topicrawl.records import Carry, Link, Place, Visit
+from topicrawl.records import Around, Carry, Link, Place, Visit
 from topicrawl.strategies.guided import PARENTS, Guided, Parents
 from topicrawl.strategies.link_evidence import Evidence, Reader
 from topicrawl.strategies.material import Material
@@ -59,7 +59,7 @@ class Nb4(Guided):
     family = "learning"
     paper = "Safran et al. 2012, III, Fig 5"
     attributes = ATTRIBUTES
-    context = True
+    context = Around.WORDS
 
     url: float = 0.30  # thresholds, to be exceeded
     anchor: float = 0.75
@@ -180,7 +180,7 @@ class Nb2(Nb4):
     name = "nb2"
     paper = "Safran et al. 2012, IV b"
     attributes = ATTRIBUTES[:2]
-    context = False
+    context = Around.NOTHING
 
     wordnet: bool = False
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from topicrawl.errors import StrategyError
-from topicrawl.records import Carry, Link, Place, Visit
+from topicrawl.records import Around, Carry, Link, Place, Visit
 from topicrawl.strategies.strategy import Strategy
 
 
@@ -49,7 +49,7 @@ class SharkSearch(Strategy):
     name = "shark_search"
     family = "classic"
     paper = "Hersovici et al. 1998; Batsakis 2007, 2.3"
-    context = True
+    context = Around.WORDS
 
     decay: float = 0.5  # δ: what is left of a score one link further
     anchor: float = 0.8  # β: weight of the anchor against the text around it

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import ClassVar, Protocol
 
-from topicrawl.records import Carry, Link, Place, Visit
+from topicrawl.records import Around, Carry, Link, Place, Visit
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.strategies.material import Material
 from topicrawl.topic import Topic
@@ -54,7 +54,7 @@ class Strategy(ABC):
     family: ClassVar[str]
     paper: ClassVar[str]  # short reference
     inputs: ClassVar[tuple[str, ...]] = ("words",)  # of: words, examples, sessions
-    context: ClassVar[bool] = False  # whether it reads before, after, sentence, heading and tag path of links
+    context: ClassVar[Around | bool] = Around.NOTHING  # what it reads of what stands around links
     styles: ClassVar[bool] = False  # whether it reads the styled sentences of pages
     batch: int = 1  # links taken from the frontier at a time
 

@@ -25,7 +25,7 @@ class Visits:
 
     def seen(self, visit: Visit) -> None:
         """A visit of this worker, which its strategy has learned from already."""
-        self._out.append(values_of(visit, context=self._strategy.context))
+        self._out.append(values_of(visit, context=bool(self._strategy.context)))
 
     def lesson(self) -> Carry:
         out, self._out = self._out, []
