@@ -81,15 +81,15 @@ def crawl(directory: Path, seed: str, seconds: float, delay: float = 0.0) -> sub
 
 
 @contextmanager
-def started(command: list[str], pattern: str) -> Iterator[str]:
-    """A process that says where it listens."""
+def started(command: list[str], pattern: str) -> Iterator[tuple[str, int]]:
+    """A process that says where it listens, and its number."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         assert process.stdout is not None
         found = next((match for line in process.stdout if (match := re.search(pattern, line))), None)
         if found is None:
             raise SystemExit(f"{command} did not start")
-        yield found[0]
+        yield found[0], process.pid
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
@@ -119,6 +119,7 @@ class Clients:
         self.seconds: list[float] = []
         self.errors: list[str] = []
         self.empty = 0
+        self.share = 0.0  # of one processor
         self._asked = queries()
 
     async def ask(self, session: aiohttp.ClientSession, address: str, number: int, rounds: int) -> None:
@@ -138,8 +139,10 @@ class Clients:
             self.seconds.append(time.monotonic() - due)
 
     async def run(self, address: str, clients: int, rounds: int) -> None:
+        begun, used = time.monotonic(), time.process_time()
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
             await asyncio.gather(*(self.ask(session, address, number, rounds) for number in range(clients)))
+        self.share = (time.process_time() - used) / (time.monotonic() - begun)
 
     def report(self) -> None:
         times = sorted(self.seconds)
@@ -165,6 +168,12 @@ def lost(directory: Path) -> tuple[int, int]:
     return len(there), len(there - indexed)
 
 
+def computed(pid: int) -> float:
+    """Seconds of computing that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
 def load() -> str:
     return f"{time.strftime('%Y-%m-%d %H:%M', time.gmtime())} UTC, load {os.getloadavg()[0]:.1f}"
 
@@ -182,15 +191,17 @@ def main() -> None:
         directory = Path(shutil.copytree(base, Path(room) / "crawl"))
         before = len(pages_of(directory))
         site = [sys.executable, str(HERE / "website.py"), "--pages", "3000"]
-        first = stack.enter_context(started(site, r"http://\S+"))
+        first, _ = stack.enter_context(started(site, r"http://\S+"))
         serve = [*TOPICRAWL, "serve", str(directory), "--port", "0"]
-        address = stack.enter_context(started(serve, r"http://\S+"))
+        address, server = stack.enter_context(started(serve, r"http://\S+"))
         print(f"{load()}: {options.clients} clients, {before} pages, {os.cpu_count()} processors", flush=True)
         crawling = crawl(directory, first, options.seconds + 5.0, options.delay)
+        begun, used = time.monotonic(), computed(server)
         asyncio.run(clients.run(address, options.clients, options.seconds))
+        shares = [(computed(pid) - at) / (time.monotonic() - begun) for pid, at in ((server, used), (crawling.pid, 0))]
         crawling.send_signal(signal.SIGINT)
-        code = crawling.wait()
-        print(f"{load()}: the crawl ended with {code}")
+        print(f"{load()}: the crawl ended with {crawling.wait()}")
+        print("of one processor: server {:.0%}, crawl {:.0%}, clients {:.0%}".format(*shares, clients.share))
         stack.close()
         there, missing = lost(directory)
     clients.report()

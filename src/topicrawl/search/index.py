@@ -81,7 +81,7 @@ class Index:
     def statistics(self, asked: Parsed) -> World:
         """How many pages match each part of a query, and how many there are."""
         with self._now():
-            found = {part.key: self._frequency(part) for part in asked.parts}
+            found = {part.key: len(self._postings(part).numbers) for part in asked.parts}
             return World(self._catalogue.pages, self._catalogue.words, found)
 
     def search(self, query: Query, world: World | None = None) -> Found:
@@ -180,12 +180,6 @@ class Index:
 
     def _postings(self, part: Part) -> Postings:
         return merged([self._reader.postings(replace(part, words=form)) for form in self._forms(part)])
-
-    def _frequency(self, part: Part) -> int:
-        forms = self._forms(part)
-        if len(forms) > 1 or len(forms[0]) > 1 or part.column or part.is_prefix:
-            return len(self._postings(part).numbers)
-        return self._reader.frequency(forms[0][0])
 
     def _idf(self, terms: Sequence[str]) -> Mapping[str, float]:
         pages = self._catalogue.pages

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from topicrawl.errors import TopicrawlError, UsageError
@@ -12,7 +12,7 @@ from topicrawl.fetch.http import Http
 from topicrawl.fetch.settings import HttpSettings
 from topicrawl.records import Failure
 from topicrawl.search import wire
-from topicrawl.search.answers import Feedback, Query
+from topicrawl.search.answers import Feedback, Query, tabled
 from topicrawl.search.index import Found
 from topicrawl.search.scoring import World
 from topicrawl.search.servers import Summary
@@ -35,11 +35,11 @@ class Peer:
         self._settings = replace(settings or HttpSettings(), headers=headers)
 
     async def summaries(self, query: Query) -> list[Summary]:
-        told = await self._ask("summaries", {"query": asdict(query)})
+        told = await self._ask("summaries", {"query": tabled(query)})
         return self._read(lambda: [wire.summary_of(one) for one in told["summaries"]])
 
     async def search(self, query: Query, names: Sequence[str], world: World) -> dict[str, Found]:
-        told = await self._ask("search", {"query": asdict(query), "names": list(names), "world": asdict(world)})
+        told = await self._ask("search", {"query": tabled(query), "names": list(names), "world": tabled(world)})
         return self._read(lambda: {name: wire.found_of(told["found"][name]) for name in names if name in told["found"]})
 
     async def vector(self, url: str) -> dict[str, float]:
@@ -51,7 +51,7 @@ class Peer:
         return self._read(lambda: {str(name): wire.sketch_of(one) for name, one in told["sketches"].items()})
 
     async def learn(self, feedback: Feedback) -> None:
-        await self._ask("feedback", asdict(feedback))
+        await self._ask("feedback", tabled(feedback))
 
     async def _ask(self, operation: str, table: object) -> dict[str, Any]:
         async with Http(self._settings) as http:

@@ -6,7 +6,6 @@ each other: a place is page · 2²⁰ + where in the page, so shifting and inter
 
 from __future__ import annotations
 
-import bisect
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,11 +20,13 @@ from numpy.typing import NDArray
 from topicrawl.database import Database
 from topicrawl.errors import DamagedError
 from topicrawl.search.query import Part
-from topicrawl.search.segments import SPAN, TEXT_AT, TITLE, URL_AT, ends_of, pages_of, places_of, terms_of
+from topicrawl.search.segments import SPAN, TEXT_AT, TITLE, URL_AT, pages_of, places_of
 
 _REMEMBERED = 8_000_000  # occurrences in pages, at 8 bytes
-_BEGINNINGS = 2000  # terms that a * stands for
+_BEGINNINGS = 500  # terms that a * stands for
 _COLUMNS = {"": (0, SPAN), "title": (0, TEXT_AT), "text": (TEXT_AT, URL_AT), "url": (URL_AT, SPAN)}
+_FIND = "SELECT key, terms, {} FROM blocks WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1"
+_HEADS, _PAGES = _FIND.format("NULL"), _FIND.format("pages")
 _WIDE = SPAN.bit_length() - 1
 
 Numbers = NDArray[np.int32]
@@ -49,6 +50,7 @@ class Reader:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._unpacked = zstandard.ZstdDecompressor().decompress
         self._known: OrderedDict[Part, tuple[int, Postings]] = OrderedDict()  # with the last page that it covers
         self._held = 0
         self._frequencies: dict[str, int] = {}
@@ -84,8 +86,8 @@ class Reader:
         if known is None:
             ids = self._ids(part)[0]
             with _whole(self._database.path):
-                heads = (it for key, _, _ in self._segments for it in self._blocks(key, ids, "NULL"))
-                known = sum(int(head[1, at].sum()) for _, head, at, _ in heads)
+                blocks = (self._block(_HEADS, key, term) for term in ids for key, _, _ in self._segments)
+                known = sum(stop - start for _, start, stop, _ in filter(None, blocks))
             self._frequencies[stem] = known
         return known
 
@@ -98,8 +100,10 @@ class Reader:
         if len(ids) > 1 or part.column:
             low, high = _COLUMNS[part.column]
             read = (self._phrase(key, first, ids, low, high) for key, first, _ in newer)
+        elif len(ids[0]) > 1:
+            read = (merged([self._word(key, first, term) for term in ids[0]]) for key, first, _ in newer)
         else:
-            read = (self._word(key, first, ids[0]) for key, first, _ in newer)
+            read = (self._word(key, first, ids[0][0]) for key, first, _ in newer)
         return [_behind(it, until) for it in read if len(it.numbers)]
 
     def _ids(self, part: Part) -> list[list[int]]:
@@ -112,33 +116,26 @@ class Reader:
         sql = "SELECT id FROM terms WHERE term = ?"
         return [[int(number) for (number,) in self._database.execute(sql, (word,))] for word in part.words]
 
-    def _blocks(self, key: int, ids: Sequence[int], column: str) -> Iterator[tuple[int, Array, Array, bytes]]:
-        """The blocks of a segment that have any of the terms, and where in their heads these stand."""
-        sql = f"SELECT key, terms, {column} FROM blocks WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1"
-        at = 0
-        while at < len(ids):
-            row = self._database.execute(sql, (key << 32, key << 32 | ids[at])).fetchone()
-            if row is None:
-                at += 1
-                continue
-            head = terms_of(row[1])
-            stop = max(at + 1, bisect.bisect_right(ids, int(head[0, -1])))
-            wanted = np.asarray(ids[at:stop], np.uint32)
-            places = np.minimum(np.searchsorted(head[0], wanted), head.shape[1] - 1)
-            places = places[head[0, places] == wanted]
-            if len(places):
-                yield row[0], head, places, row[2]
-            at = stop
+    def _block(self, sql: str, key: int, term: int) -> tuple[int, int, int, bytes] | None:
+        """The block of a segment that has a term: its key, from which posting to which one, and what was asked for."""
+        row = self._database.execute(sql, (key << 32, key << 32 | term)).fetchone()
+        if row is None:
+            return None
+        head = np.frombuffer(row[1], "<u4")
+        terms = len(head) // 2
+        at = int(head[:terms].searchsorted(term))
+        if at == terms or head[at] != term:
+            return None
+        start = int(head[terms : terms + at].sum())
+        return row[0], start, start + int(head[terms + at]), row[2]
 
-    def _word(self, key: int, first: int, ids: Sequence[int]) -> Postings:
-        found = []
-        for _, head, at, body in self._blocks(key, ids, "pages"):
-            ends = ends_of(head[1])
-            pages, counts = pages_of(body)
-            for start, stop in zip(ends[at].tolist(), ends[at + 1].tolist(), strict=True):
-                numbers = pages[start:stop].astype(np.int32) + np.int32(first)
-                found.append(Postings(numbers, counts[start:stop].astype(np.float32)))
-        return merged(found)
+    def _word(self, key: int, first: int, term: int) -> Postings:
+        found = self._block(_PAGES, key, term)
+        if found is None:
+            return NOBODY
+        _, start, stop, body = found
+        pages, counts = pages_of(self._unpacked(body))
+        return Postings(pages[start:stop] + np.int32(first), counts[start:stop].astype(np.float32))
 
     def _phrase(self, key: int, first: int, words: Sequence[Sequence[int]], low: int, high: int) -> Postings:
         read = sorted(
@@ -162,14 +159,16 @@ class Reader:
     def _places(self, key: int, first: int, ids: Sequence[int]) -> Array:
         """Where any of the terms stands, ascending."""
         found = [np.zeros(0, np.int64)]
-        for block, head, at, body in self._blocks(key, ids, "pages"):
-            pages, _ = pages_of(body)
-            ((where,),) = self._database.execute("SELECT places FROM places WHERE key = ?", (block,))
-            sizes, places = places_of(where, len(pages))
-            ends, edges = ends_of(head[1]), ends_of(sizes)
-            for start, stop in zip(ends[at].tolist(), ends[at + 1].tolist(), strict=True):
+        for term in ids:
+            block = self._block(_PAGES, key, term)
+            if block is not None:
+                name, start, stop, body = block
+                pages, _ = pages_of(self._unpacked(body))
+                ((where,),) = self._database.execute("SELECT places FROM places WHERE key = ?", (name,))
+                sizes, places = places_of(self._unpacked(where), len(pages))
+                edge = int(sizes[:start].sum())
                 numbers = np.repeat(pages[start:stop].astype(np.int64) + first, sizes[start:stop])
-                found.append(numbers << _WIDE | places[edges[start] : edges[stop]])
+                found.append(numbers << _WIDE | places[edge : edge + len(numbers)])
         return np.sort(np.concatenate(found)) if len(found) > 2 else found[-1]
 
 

@@ -159,10 +159,11 @@ def stored(database: Database, key: int, first: int, last: int) -> Segment:
     heads, bodies = [np.zeros((2, 0), np.uint32)], [np.zeros((2, 0), np.uint16)]
     sizes, places = [np.zeros(0, np.uint32)], [np.zeros(0, np.int32)]
     sql = "SELECT terms, pages, places FROM blocks JOIN places USING (key) WHERE key BETWEEN ? AND ? ORDER BY key"
+    unpacked = zstandard.ZstdDecompressor().decompress
     for head, body, where in database.execute(sql, _range(key)):
-        heads.append(terms_of(head))
-        bodies.append(pages_of(body))
-        several, there = places_of(where, len(bodies[-1][0]))
+        heads.append(np.frombuffer(head, "<u4").reshape(2, -1))
+        bodies.append(pages_of(unpacked(body)))
+        several, there = places_of(unpacked(where), len(bodies[-1][0]))
         sizes.append(several)
         places.append(there)
     terms, pages_with = np.concatenate(heads, axis=1)
@@ -187,24 +188,14 @@ def _bytes(numbers: Array, kind: str) -> bytes:
     return numbers.astype(kind).tobytes()
 
 
-def terms_of(head: bytes) -> Array:
-    """Terms, and how many pages have each."""
-    return np.frombuffer(head, "<u4").reshape(2, -1)
-
-
 def pages_of(body: bytes) -> Array:
-    """Pages behind the first, and counts, of each posting."""
-    return np.frombuffer(_unpacked(body), "<u2").reshape(2, -1)
+    """Pages behind the first, and counts, of each posting of a block that is unpacked."""
+    return np.frombuffer(body, "<u2").reshape(2, -1)
 
 
-def places_of(where: bytes, postings: int) -> tuple[Array, Array]:
+def places_of(data: bytes, postings: int) -> tuple[Array, Array]:
     """How many places each posting has, and the places."""
-    data = _unpacked(where)
     sizes = np.frombuffer(data, "<u4", postings)
     many, at = int(sizes.sum()), 4 * postings
     low = np.frombuffer(data, "<u2", many, at).astype(np.int32)
     return sizes, low | np.frombuffer(data, "u1", many, at + 2 * many).astype(np.int32) << 16
-
-
-def _unpacked(blob: bytes) -> bytes:
-    return zstandard.ZstdDecompressor().decompress(blob)

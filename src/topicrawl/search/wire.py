@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from topicrawl.errors import UsageError
-from topicrawl.search.answers import DEEPEST, LONGEST, MOST, Hit, Query
+from topicrawl.search.answers import DEEPEST, LONGEST, MOST, Hit, Query, tabled
 from topicrawl.search.feedback import checked
 from topicrawl.search.index import Found
 from topicrawl.search.overlap import SKETCH
@@ -35,12 +34,12 @@ async def reply(here: Here | Server, operation: str, said: object) -> dict[str, 
     table = _table(said)
     if operation == "summaries":
         many = await here.summaries(query_of(table.get("query")))
-        return {"summaries": [asdict(one) for one in many]}
+        return {"summaries": [tabled(one) for one in many]}
     if operation == "search":
         names = [_text(name, 200) for name in _list(table.get("names"), _NAMES)]
         found = await here.search(query_of(table.get("query")), names, world_of(table.get("world")))
         return {
-            "found": {name: {"hits": list(map(asdict, one.hits)), "pages": one.pages} for name, one in found.items()}
+            "found": {name: {"hits": list(map(tabled, one.hits)), "pages": one.pages} for name, one in found.items()}
         }
     if operation == "vector":
         return {"vector": await here.vector(_text(table.get("url"), 2000))}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict
 from functools import wraps
 
 from starlette.concurrency import run_in_threadpool
@@ -16,6 +15,7 @@ from topicrawl.collection import verdicts
 from topicrawl.collection.verdicts import Ruling
 from topicrawl.errors import TopicrawlError, UsageError
 from topicrawl.search import Answer, Query
+from topicrawl.search.answers import tabled
 from topicrawl.web.api import Body
 from topicrawl.web.safety import TooMuch
 from topicrawl.web.site import Form, Site, go, told
@@ -56,7 +56,7 @@ async def found(site: Site, request: Request, body: bytes) -> Response:
     form = Form(body.decode("utf-8", "replace"))
     if not form.text("q", most=1000) and not form.text("like", most=4000):
         raise UsageError("what is looked for? give q, or like")
-    return JSONResponse(asdict(await _answer(site, form)))
+    return JSONResponse(tabled(await _answer(site, form)))
 
 
 async def _answer(site: Site, form: Form) -> Answer:
@@ -85,7 +85,7 @@ async def judge(site: Site, request: Request, body: bytes) -> Response:
     asked = Body(body)
     groups = [asked.addresses(name) if asked.has(name) else [] for name in ("relevant", "irrelevant")]
     learned = await _judged(site, asked.text("query"), *groups)
-    return JSONResponse(asdict(learned))
+    return JSONResponse(tabled(learned))
 
 
 async def _judged(site: Site, query: str, relevant: Sequence[str], irrelevant: Sequence[str]) -> search.Feedback:
@@ -109,7 +109,7 @@ def _ruled(site: Site, relevant: Sequence[str], irrelevant: Sequence[str]) -> No
 @answered
 async def peer(site: Site, request: Request, body: bytes) -> Response:
     """Another server asks, or passes on what its readers said."""
-    table, operation = Body(body).table, request.path_params["operation"]
+    table, operation = Body(body).table, str(request.path_params["operation"])
     await run_in_threadpool(site.finder.servers)
     told = await search.reply(site.finder.here, operation, table)
     if operation == "feedback":
