@@ -50,6 +50,7 @@ class Attacked:
     workers: list[tuple[Path, subprocess.Popen[bytes]]] = field(default_factory=list)
     numbers: count[int] = field(default_factory=count)
     _requests: list[tuple[float, str, str]] = field(default_factory=list)
+    _fetched: Counter[str] = field(default_factory=Counter)
     _read: int = 0  # bytes of the log
 
     @property
@@ -85,11 +86,14 @@ class Attacked:
             whole = text[: text.rfind("\n") + 1]
             self._read += len(whole)
             rows = (line.split("\t") for line in whole.splitlines())
-            self._requests += [(float(at), host, path) for at, host, path in rows]
+            new = [(float(at), host, path) for at, host, path in rows]
+            self._requests += new
+            self._fetched.update(path for _, _, path in new if path.startswith("/p/"))
         return self._requests
 
     def fetched(self) -> Counter[str]:
-        return Counter(path for _, _, path in self.requests() if path.startswith("/p/"))
+        self.requests()
+        return self._fetched
 
     def wait_for(self, pages: int, seconds: float = 600.0) -> None:
         """Until so many different pages have been asked for."""

@@ -249,7 +249,9 @@ end
 
 local function link_of(mark)
   local link = links[mark]
-  if link == nil then link = read(mark, call('HGET', LINKS, mark)) end
+  if link == nil then return read(mark, call('HGET', LINKS, mark)) end
+  -- What came in during this run is packed already, and is seldom asked for again.
+  if link == true then return read(mark, changed_links[mark]) end
   return link
 end
 
@@ -266,17 +268,20 @@ local function store(link)
   links[link.mark], changed_links[link.mark] = link, true
 end
 
-local function enqueue(link, h)
-  local rank = rank_of(link)
-  call('ZADD', h.queue, link.score, rank .. link.mark)
+local function line_up(mark, score, rank, h)
+  call('ZADD', h.queue, score, rank .. mark)
   if h.top == rank then
     -- It was the best; whether it still is, shows when it has not sunk.
-    h.sunk = h.sunk or link.score < h.score
-    h.score, h.moved = link.score, true
-  elseif link.score > h.score or h.top == NONE or (link.score == h.score and rank > h.top) then
-    h.top, h.score, h.moved = rank, link.score, true
+    h.sunk = h.sunk or score < h.score
+    h.score, h.moved = score, true
+  elseif score > h.score or h.top == NONE or (score == h.score and rank > h.top) then
+    h.top, h.score, h.moved = rank, score, true
   end
-  touch(h)
+  h.touched = true
+end
+
+local function enqueue(link, h)
+  line_up(link.mark, link.score, rank_of(link), h)
 end
 
 local function forget(mark)
@@ -370,9 +375,12 @@ local function flush()
         h.score)
     end
   end
-  for mark in pairs(changed_links) do
-    if links[mark] then
-      kept[#kept + 1], kept[#kept + 2] = mark, packed(links[mark])
+  local count = 0
+  for mark, change in pairs(changed_links) do
+    local link = links[mark]
+    if link then
+      kept[count + 1], kept[count + 2] = mark, link == true and change or packed(link)
+      count = count + 2
     else
       gone[#gone + 1] = mark
     end
@@ -396,10 +404,14 @@ end
 
 -- Offers: mark, host, score + depth + replace, text of the link, rest of its place
 
-local function new_link(mark, score, depth, text, place)
+local function put_in(mark, h, score, numbers, text, place)
   c.next = c.next + 1
-  return { mark = mark, score = score, first = score, number = c.next, out = 0, attempts = 0, depth = depth,
-    text = text, place = place }
+  -- The score stands first in what is offered, the depth behind it.
+  local bytes = sub(numbers, 1, 8)
+  links[mark], changed_links[mark] = true, bytes .. bytes .. pack('<I6BI2', c.next, 0, 0) .. sub(numbers, 9, 10)
+    .. pack('<I2', #text) .. text .. place
+  line_up(mark, score, pack('>I6', LAST_RANK - c.next), h)
+  c.waiting = c.waiting + 1
 end
 
 local function take(link, h, score, depth, replace, text, place)
@@ -470,10 +482,7 @@ local function absorb(at, count, reopen)
         if welcome then new = new + 1 end
       end
       if welcome then
-        link = new_link(mark, score, depth, text, place)
-        store(link)
-        enqueue(link, h)
-        c.waiting = c.waiting + 1
+        put_in(mark, h, score, ARGV[i + 2], text, place)
       end
     end
   end
