@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from topicrawl.cli.loop import run
 from topicrawl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def command(places: tuple[Path, ...], host: str, port: int, names: tuple[str, ..
     app = application(places or (Path(),), config=config and config.resolve(), peers=_peers(options, settings))
     known = [*(_LOCAL if is_loopback(host) else (host,)), *(name.lower() for name in names)]
     try:
-        serve(guarded(app, names=known, token=token), host, port, _told(host, names, token))
+        serve(guarded(app, names=known, token=token), host, port, _told(host, names, token), run=run)
     finally:
         app.state.site.close()
 

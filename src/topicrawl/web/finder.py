@@ -28,10 +28,15 @@ class Finder:
     here: Here = field(default_factory=lambda: Here([]))
     _looked: float = float("-inf")
 
+    async def asked(self) -> list[Server]:
+        """The same, for a query; a look beside the others, and not for each."""
+        if time.monotonic() - self._looked > _SHORT:
+            await asyncio.to_thread(self._look)
+        return [self.here, *self.peers]
+
     def servers(self) -> list[Server]:
         """All who may answer now."""
-        if time.monotonic() - self._looked > _SHORT:
-            self._look()
+        self._look()
         return [self.here, *self.peers]
 
     def _look(self) -> None:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import uvicorn
 
 from topicrawl.errors import UsageError
 from topicrawl.web.safety import Asgi
 
+Run = Callable[[Coroutine[Any, Any, None]], None]
 _AT_ONCE = 400  # connections; beyond, the answer is 503
 _QUIET = 30  # seconds without a request, then a connection is closed
 
 
-def serve(app: Asgi, host: str, port: int, listening: Callable[[int], None]) -> None:
-    """Serve until Ctrl-C or SIGTERM; `listening` is told the port."""
+def serve(app: Asgi, host: str, port: int, listening: Callable[[int], None], *, run: Run = asyncio.run) -> None:
+    """Serve until Ctrl-C or SIGTERM; `listening` is told the port, `run` has the event loop."""
     line = bound(host, port)
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, lifespan="on", limit_concurrency=_AT_ONCE, server_header=False,
@@ -27,7 +29,7 @@ def serve(app: Asgi, host: str, port: int, listening: Callable[[int], None]) -> 
     server = uvicorn.Server(config)
     listening(line.getsockname()[1])
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(server.serve(sockets=[line]))
+        run(server.serve(sockets=[line]))
 
 
 def bound(host: str, port: int) -> socket.socket:

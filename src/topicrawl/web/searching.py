@@ -60,7 +60,7 @@ async def found(site: Site, request: Request, body: bytes) -> Response:
 
 
 async def _answer(site: Site, form: Form) -> Answer:
-    servers = await run_in_threadpool(site.finder.servers)
+    servers = await site.finder.asked()
     count = form.number("count", _COUNT, least=1, most=100)
     if form.text("like", most=4000):
         return await search.more_like(servers, form.address("like"), count=count)
@@ -90,7 +90,7 @@ async def judge(site: Site, request: Request, body: bytes) -> Response:
 
 async def _judged(site: Site, query: str, relevant: Sequence[str], irrelevant: Sequence[str]) -> search.Feedback:
     """Every server that answers remembers it; collections here take it as their readers' verdict too."""
-    servers = await run_in_threadpool(site.finder.servers)
+    servers = await site.finder.asked()
     learned = await search.judge(servers, query, relevant, irrelevant, at=time.time())
     await run_in_threadpool(_ruled, site, relevant, irrelevant)
     return learned
@@ -110,7 +110,7 @@ def _ruled(site: Site, relevant: Sequence[str], irrelevant: Sequence[str]) -> No
 async def peer(site: Site, request: Request, body: bytes) -> Response:
     """Another server asks, or passes on what its readers said."""
     table, operation = Body(body).table, str(request.path_params["operation"])
-    await run_in_threadpool(site.finder.servers)
+    await site.finder.asked()
     told = await search.reply(site.finder.here, operation, table)
     if operation == "feedback":
         groups = [[str(url) for url in table.get(name, ())] for name in ("relevant", "irrelevant")]
