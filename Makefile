@@ -4,7 +4,7 @@ BIN := .venv/bin
 # System packages that only some tests need; those tests are skipped by name where they are missing.
 SYSTEM_PACKAGES := chromium-headless-shell fonts-dejavu-core ghostscript redis-server
 
-.PHONY: install demo test test-long test-system lint bench bench-harvest bench-cluster bench-long fuzz floors docs docs-check clean
+.PHONY: install demo test test-long test-system lint bench bench-harvest bench-search bench-cluster bench-long fuzz floors docs docs-check clean
 
 install: .venv/installed
 
@@ -53,6 +53,11 @@ bench: .venv-bench/installed
 # All strategies on the recorded webs in $TOPICRAWL_WEBS; goes on where it was stopped.
 bench-harvest: install
 	$(BIN)/python bench/harvest.py
+
+# Indexing and searching: speed and merging on the recorded webs in $TOPICRAWL_WEBS, then a hundred readers beside a crawl.
+bench-search: install
+	$(BIN)/python bench/search.py
+	$(BIN)/python bench/search_load.py
 
 # A frontier in Redis: speed, bytes a URL, restarts, workers, and the long test of kills. Needs redis-server.
 bench-cluster: install

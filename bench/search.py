@@ -3,8 +3,9 @@
     .venv/bin/python bench/search.py            all pages
     .venv/bin/python bench/search.py --every 5  a fifth of them
 
-A topic's collection holds the pages with its label and a share of those without one; a query is some of the topic's
-words, and a page with the topic's label is what was looked for.
+Three collections are of the first web, by topics, and three of the second, by hosts. Each three are served by a
+`topicrawl serve` of their own, and a third one without a collection is asked, which asks them. A query is some of a
+topic's words, and a page with the topic's label is what was looked for.
 """
 
 from __future__ import annotations
@@ -14,23 +15,26 @@ import asyncio
 import json
 import math
 import os
+import resource
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aiohttp import web
+import aiohttp
 
 from topicrawl import parse
 from topicrawl.collection.directory import Collection
-from topicrawl.fetch.guard import networks
 from topicrawl.fetch.replay import Recording
-from topicrawl.fetch.settings import HttpSettings
 from topicrawl.records import Link, Page, Place, Response, Visit
-from topicrawl.search import Answer, Here, Index, Peer, Query, answer, reply
+from topicrawl.search import Here, Index, Query, answer
+from topicrawl.search.index import catch_up
 from topicrawl.search.indexing import Indexing
 from topicrawl.topic import Topic
 
@@ -105,59 +109,74 @@ def fill(directories: list[Path], found: Iterable[tuple[Response, Page]], judged
 
 def speed(directory: Path, judged: Judged) -> None:
     indexing = Indexing(directory)
-    begun, cpu = time.perf_counter(), time.process_time()
+    begun, cpu = time.perf_counter(), computed()
     added = indexing.run()
-    seconds, cpu = time.perf_counter() - begun, time.process_time() - cpu
+    seconds = time.perf_counter() - begun
     indexing.close()
-    print(f"indexed {added} pages in {seconds:.1f} s ({cpu:.1f} s of CPU), {added / seconds:.0f} a second")
+    when = f"{time.strftime('%Y-%m-%d %H:%M', time.gmtime())} UTC, load {os.getloadavg()[0]:.1f}"
+    print(f"{when}: indexed {added} pages in {seconds:.1f} s ({computed() - cpu:.1f} s of computing, all processes)")
     index = Index(directory)
     index.search(Query("warm"))
     for name in ("first time", "again"):
-        times = []
+        times, used = [], []
         for _, text in judged.queries():
-            begun = time.perf_counter()
+            begun, cpu = time.perf_counter(), time.thread_time()
             index.search(Query(text))
             times.append((time.perf_counter() - begun) * 1000)
-        times.sort()
-        print(f"queries, {name}: median {statistics.median(times):.1f} ms, 95 % {times[int(len(times) * 0.95)]:.1f} ms")
+            used.append((time.thread_time() - cpu) * 1000)
+        shares = [
+            f"median {statistics.median(it):.1f} ms, 95 % {sorted(it)[len(it) * 95 // 100]:.1f}" for it in (times, used)
+        ]
+        print(f"queries, {name}: {shares[0]} (of computing: {shares[1]})")
     index.close()
 
 
-async def served(here: Here) -> tuple[web.AppRunner, str]:
-    async def told(request: web.Request) -> web.Response:
-        return web.json_response(await reply(here, request.match_info["operation"], await request.json()))
-
-    application = web.Application()
-    application.router.add_post("/api/peer/{operation}", told)
-    runner = web.AppRunner(application)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    return runner, f"http://127.0.0.1:{runner.addresses[0][1]}"
+def computed() -> float:
+    """Seconds of computing, of this process and those that it has ended."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
 async def merging(directories: list[Path], judged: Judged, urls: list[str]) -> None:
-    shelves = [Here(directories[:3]), Here(directories[3:6]), Here(directories[6:])]
-    for here in shelves:
-        await here.catch_up()
-    running = [await served(here) for here in shelves[:2]]
-    settings = HttpSettings(allow=networks(["127.0.0.0/8"]))
-    peers = [Peer(address, settings) for _, address in running]
-    rows: list[tuple[float, float, int]] = []
-    for topic, text in judged.queries():
-        one, many = await answer(shelves[2:], Query(text)), await answer(peers, Query(text))
-        scores = [judged.ndcg([hit.url for hit in found.hits], topic, urls) for found in (one, many)]
-        rows.append((*scores, asked(many)))
-    one_index, merged, count = (statistics.mean(column) for column in zip(*rows, strict=True))
+    whole = Here(directories[6:])
+    for directory in directories[:6]:
+        catch_up(directory)
+    room = directories[0].parent
+    (room / "none").mkdir()
+    (room / "loopback.toml").write_text('allow_net = ["127.0.0.0/8"]\n')
+    rows: list[tuple[float, float, int, float]] = []
+    async with AsyncExitStack() as stack:
+        homes = [stack.enter_context(serving(*directories[at : at + 3])) for at in (0, 3)]
+        peers = [word for address in homes for word in ("--peer", address)]
+        front = stack.enter_context(serving(room / "none", "--config", room / "loopback.toml", *peers))
+        session = await stack.enter_async_context(aiohttp.ClientSession())
+        for topic, text in judged.queries():
+            one = await answer([whole], Query(text))
+            begun = time.perf_counter()
+            async with session.get(f"{front}api/search", params={"q": text}) as response:
+                many = await response.json()
+            found = [[hit.url for hit in one.hits], [hit["url"] for hit in many["hits"]]]
+            scores = [judged.ndcg(several, topic, urls) for several in found]
+            assert len(many["asked"]) == 6
+            chosen = sum(it["chosen"] for it in many["asked"])
+            rows.append((scores[0], scores[1], chosen, 1000 * (time.perf_counter() - begun)))
+    one_index, merged, count, _ = (statistics.mean(column) for column in zip(*rows, strict=True))
     print(f"nDCG@{DEPTH} of {len(rows)} queries: one index {one_index:.4f}, six collections {merged:.4f}")
-    print(f"collections asked: {count:.2f} of 6")
-    for runner, _ in running:
-        await runner.cleanup()
-    for here in shelves:
-        await here.close()
+    times = sorted(row[3] for row in rows)
+    print(f"collections asked: {count:.2f} of 6; through both servers: median {statistics.median(times):.0f} ms")
+    await whole.close()
 
 
-def asked(found: Answer) -> int:
-    return sum(it.chosen for it in found.asked)
+@contextmanager
+def serving(*arguments: object) -> Iterator[str]:
+    """A server of its own process, by its address."""
+    command = [sys.executable, "-m", "topicrawl", "serve", *map(str, arguments), "--port", "0"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        yield process.stderr.readline().strip()
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
 
 
 def main() -> None:
