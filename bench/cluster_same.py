@@ -3,8 +3,8 @@
 python bench/cluster_same.py [strategy …] [--pages 800] [--workers 4] [--runs 2]
 
 A made-up web on this machine is crawled for one topic until the goal is reached, several times alone and several times
-shared, because what is in flight differs from run to run: two runs on one machine say how much is noise. The goal of a
-shared crawl is one for all; `gather` makes one collection of it, and that is compared.
+shared, because what is in flight differs from run to run: two runs on one machine say how much is noise. As many links
+are in flight in both. The goal of a shared crawl is one for all; `gather` makes one collection of it, to be compared.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import time
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -36,16 +37,32 @@ from topicrawl.topic import Topic
 TOPIC = "dengue fever"
 
 
-def crawled(directory: Path, web: SampleWeb, strategy: str, pages: int, frontier: str) -> None:
+class Task(NamedTuple):
+    """What a process must know of the crawl."""
+
+    hosts: tuple[str, ...]
+    seeds: list[str]
+    words: str
+    strategy: str
+    pages: int
+    hands: int = 16
+
+
+def task(web: SampleWeb, strategy: str, pages: int) -> Task:
+    return Task(tuple(web.hosts), list(web.seeds(TOPIC)), " ".join(web.topics[TOPIC][:6]), strategy, pages)
+
+
+def crawled(directory: Path, task: Task, frontier: str = "") -> None:
     """One process: a crawl of its own, or a worker's part."""
     settings = Settings(
-        strategy=strategy, pages=pages, delay=0.02, concurrency=16, timeout=2.0, attempts=1, patience=5.0, min_free=0,
-        allow_net=("127.0.0.0/8",), resolve=tuple(f"{host}=127.0.0.1" for host in web.hosts), frontier=frontier,
+        strategy=task.strategy, pages=task.pages, delay=0.02, concurrency=task.hands, timeout=5.0, attempts=1,
+        patience=5.0, min_free=0,
+        allow_net=("127.0.0.0/8",), resolve=tuple(f"{host}=127.0.0.1" for host in task.hosts), frontier=frontier,
     )  # fmt: skip
-    topic = Topic(TOPIC, Topic.of(" ".join(web.topics[TOPIC][:6])).words, origin="a topic of the made-up web")
+    topic = Topic(TOPIC, Topic.of(task.words).words, origin="a topic of the made-up web")
 
     async def run() -> None:
-        async with open_crawl(directory, topic, web.seeds(TOPIC), settings) as crawl:
+        async with open_crawl(directory, topic, task.seeds, settings) as crawl:
             async for _ in crawl.visits():
                 pass
 
@@ -61,15 +78,15 @@ def found(directory: Path) -> set[str]:
         store.close()
 
 
-def shared(folder: Path, web: SampleWeb, strategy: str, pages: int, workers: int) -> Path:
+def shared(folder: Path, task: Task, workers: int) -> Path:
     """A crawl by several workers, gathered."""
     redis = RedisServer(folder / "redis")
     redis.start()
     try:
         parts = [folder / f"worker-{n}" for n in range(workers)]
         context = get_context("spawn")
-        given = (web, strategy, pages, f"{redis.address}#same")
-        running = [context.Process(target=crawled, args=(part, *given)) for part in parts]
+        address, part_of = f"{redis.address}#same", task._replace(hands=task.hands // workers)
+        running = [context.Process(target=crawled, args=(part, part_of, address)) for part in parts]
         for process in running:
             process.start()
         for process in running:
@@ -90,9 +107,9 @@ def compared(strategy: str, web: SampleWeb, folder: Path, options: argparse.Name
         for way in sets:
             begun, here = time.monotonic(), folder / f"{strategy}-{way}-{run}"
             if way == "alone":
-                crawled(here, web, strategy, options.pages, "")
+                crawled(here, task(web, strategy, options.pages))
             else:
-                here = shared(here, web, strategy, options.pages, options.workers)
+                here = shared(here, task(web, strategy, options.pages), options.workers)
             pages = found(here)
             sets[way].append(pages)
             print(

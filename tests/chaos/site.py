@@ -52,19 +52,16 @@ class Site(asyncio.Protocol):
         self.transport.write(head + body)
 
 
-def come_first() -> None:
-    """Be served before all others, where that is allowed: whoever judges by the clock must not be late itself."""
+def stand_apart() -> None:
+    """Share no group of the scheduler with the workers: whoever judges by the clock must not wait for those it judges."""
     try:
         os.setsid()
-        with open("/proc/self/autogroup", "w") as group:
-            group.write("-20")
-        os.nice(-20)
     except OSError as error:
         sys.stderr.write(f"the log may be late by a moment: {error}\n")
 
 
 async def main(pages: int, hosts: int, path: str) -> None:
-    come_first()
+    stand_apart()
     log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     loop = asyncio.get_running_loop()
     port = 0

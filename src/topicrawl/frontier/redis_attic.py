@@ -1,9 +1,9 @@
 """Where the worst links of a queue that is too long are put away, until there is room for them again.
 
-A link that waits costs Redis some hundred bytes: itself, its place in the queue of its host, and both their keys. Put
-away, it costs a tenth of that: packs of a thousand links each, compressed by whoever put them away, and for each link
-the mark and the score that a better link to it must beat. Nothing is lost by that, and what waits in the queues is
-still leased best first. Which links are the worst is told by a sample of the scores.
+A link that waits costs Redis 300 bytes: itself, its place in the queue of its host, and both their keys. Put away, it
+costs a quarter of that: packs of a thousand links each, compressed by whoever put them away, and for each link the mark
+and the score that a better link to it must beat. Nothing is lost by that, and what waits in the queues is still leased
+best first. Which links are the worst is told by a sample of the scores.
 
     :attic   hash   number → pack
     :packs   zset   number by the score of the best link in it
