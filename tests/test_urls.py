@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from topicrawl import urls
 from topicrawl.urls import LONGEST, Joiner, canonical, container, directory, fingerprint, host, join, member, origin
 
 BASE = "http://example.org/a/b/c?q=1#f"
@@ -293,3 +294,13 @@ def test_a_file_in_an_archive_has_a_canonical_address_that_tells_the_archive(arc
     assert canonical(url) == url
     assert container(url) == archive
     assert host(url) == host(archive)
+
+
+def test_long_links_lead_where_they_should_and_are_not_remembered() -> None:
+    tail = "x" * 3000
+    before = urls._rooted.cache_info().currsize, urls._absolute.cache_info().currsize
+    leads = Joiner("https://example.org/a/b")
+    assert leads(f"/{tail}") == f"https://example.org/{tail}"
+    assert leads(f"https://b.example/{tail}") == f"https://b.example/{tail}"
+    assert leads(f"../{tail}") == f"https://example.org/{tail}"
+    assert (urls._rooted.cache_info().currsize, urls._absolute.cache_info().currsize) == before

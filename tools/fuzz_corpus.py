@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import sys
 import zlib
+from io import BytesIO
 from pathlib import Path
 from random import Random
+from zipfile import ZipFile
 
 import brotli
 import zstandard
@@ -39,12 +41,28 @@ CHARSETS = tuple(
     for label in (b"", b"utf-8", b"utf-16", b"shift_jis", b"gb18030", b"iso-2022-jp", b"big5", b"x-user-defined")
 )
 LINES = ["Owls hunt at night.", "They eat mice & voles."]
-BOOK = made.epub(["<p>Owls</p>", "<p>Mice</p>"], title="Birds")
+
+
+def _files(body: bytes) -> dict[str, bytes]:
+    with ZipFile(BytesIO(body)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+_WORD = _files(made.docx(LINES, title="Owls", links=[("http://b.example/", "here")]))
+WORD, RELATIONS = _WORD["word/document.xml"], _WORD["word/_rels/document.xml.rels"]
+BOOK = _files(made.epub(["<p>Owls</p>", "<p>Mice</p>"], title="Birds"))
+INSIDE = (
+    WORD,
+    RELATIONS,
+    _files(made.odt(LINES, title="Owls", links=[("http://b.example/", "here")]))["content.xml"],
+    BOOK["OPS/book.opf"],
+    BOOK["META-INF/container.xml"],
+)
 DOCUMENTS = (
     made.pdf([LINES, LINES], title="Owls", links=[("http://b.example/", "here")]),
     made.docx(LINES, title="Owls", links=[("http://b.example/", "here")]),
     made.odt(LINES, title="Owls", links=[("http://b.example/", "here")]),
-    BOOK,
+    made.zipped(BOOK),
     made.gzipped(HTML[0]),
     made.zipped({"a.txt": b"Owls", "d/b.html": HTML[1], "c.docx": made.docx(LINES)}),
 )

@@ -115,6 +115,20 @@ def _document(body: bytes) -> object:
     return found.type, len(found.body).bit_length(), len(found.members)
 
 
+def _inside(body: bytes) -> object:
+    """The same for what is packed in a document: changed as it is packed, it would only be torn."""
+    outcomes = []
+    for name, rest in (
+        ("word/document.xml", {"word/_rels/document.xml.rels": corpus.RELATIONS}),
+        ("word/_rels/document.xml.rels", {"word/document.xml": corpus.WORD}),
+        ("content.xml", {"mimetype": b"application/vnd.oasis.opendocument.text"}),
+        ("OPS/book.opf", corpus.BOOK),
+        ("META-INF/container.xml", corpus.BOOK),
+    ):
+        outcomes.append(_document(corpus.made.zipped({**rest, name: body})))
+    return tuple(outcomes)
+
+
 # Addresses
 
 
@@ -127,7 +141,9 @@ def _url(body: bytes) -> object:
         assert Joiner(start)(href) == join(start, href), (start, href)
     if found is not None:
         _parts(found)
-    return found is None, start is None, pattern(found) is None if found else None
+    if found is None:
+        return start is None
+    return found[:5], found.count("/"), "?" in found, ":" in host(found), "%" in found, pattern(found) is None
 
 
 def _parts(url: str) -> None:
@@ -329,6 +345,9 @@ TARGETS = {
             corpus.DOCUMENTS,
             _document,
             (b"PK\3\4", b"PK\1\2", b"PK\5\6", b" obj ", b"endstream", b"<<", b">>"),
+        ),
+        _target(
+            "inside", corpus.INSIDE, _inside, (b"<a>", b"</a>", b"<!DOCTYPE a [", b"<!ENTITY x '&x;'>", b"&x;", b"<?")
         ),
         _target("urls", corpus.URLS, _url, corpus.URL_WORDS),
         _target("robots", corpus.ROBOTS, _robots, corpus.ROBOTS_WORDS),

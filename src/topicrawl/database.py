@@ -14,7 +14,7 @@ from pathlib import Path
 
 from topicrawl.errors import CollectionError, DamagedError, SpaceError, TopicrawlError
 
-_CACHE_KIB = 65536
+_CACHE_KIB = 16384  # of each file; a long crawl outgrows any cache, and must not grow with it
 _CHECKPOINT_PAGES = 4000  # 16 MB: few enough to be quick, many enough that commits seldom pay for it
 
 # What a full disk, a quota or a limit on file sizes looks like from here.

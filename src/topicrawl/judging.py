@@ -44,7 +44,9 @@ def pause(parts: Parts, name: str, response: Response) -> float:
         return 0.0
     wait = response.wait or 0.0
     if response.failure != Failure.ROBOTS:
-        wait = max(wait, response.at + parts.delay_of(name) - parts.clock())
+        delay = parts.delay_of(name)
+        # Never longer than the delay: the clock may have been set back since the request left.
+        wait = max(wait, min(delay, response.at + delay - parts.clock()))
     return wait
 
 

@@ -273,7 +273,9 @@ async def _gathered(topic: Topic, settings: Settings, told: Told, engines: Seque
 
 
 def _plain(settings: Settings) -> dict[str, Carry]:
-    values = {**dataclasses.asdict(settings), "frontier": without_password(settings.frontier)}
+    values = dataclasses.asdict(settings)
+    # What is written down is read by others.
+    values |= {name: without_password(values[name]) for name in ("frontier", "proxy", "searxng")}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 

@@ -77,7 +77,8 @@ class Settings:
         if not self.contact.isprintable() or not self.contact.isascii():
             raise SettingError(f"contact is {self.contact!r}: it goes into a header, so write plain ASCII on one line")
         if self.proxy and canonical(self.proxy) is None:
-            raise SettingError(f"proxy is {self.proxy!r}: write it as a URL, such as http://proxy.example:3128")
+            # Not shown: a password may stand in it.
+            raise SettingError("the proxy is no URL: write it such as http://proxy.example:3128")
 
     def addresses(self) -> dict[str, str]:
         """Host names with the fixed addresses that were given for them."""

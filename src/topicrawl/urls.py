@@ -46,6 +46,9 @@ _RELATIVE = re.compile(
     rf"((?:\.\./)*+)([A-Za-z0-9_~\-][A-Za-z0-9!$&'()*+,\-._~%]*+(?:/{_PATH})?+){_TAIL}", re.DOTALL
 ).fullmatch
 
+#: Longer links are not remembered from page to page: a host could fill the memory with them.
+_REMEMBERED = 512
+
 _MISLEADING = re.compile(r"[?#\\\s]").search
 _ELSEWHERE = ("mailto:", "javascript:", "tel:", "data:")
 
@@ -84,7 +87,7 @@ class Joiner:
 
     def __init__(self, base: str) -> None:
         self._base = base
-        self._room = LONGEST - len(base)
+        self._room = min(_REMEMBERED, LONGEST - len(base))
         self._known: dict[str | None, str | None] = {None: None}
         self._parents: dict[str, str] = {}
         page = canonical(base)

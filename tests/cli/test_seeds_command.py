@@ -143,7 +143,7 @@ def test_all_that_is_read_is_read_through_the_proxy(run) -> None:  # type: ignor
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--proxy", "nonsense"], "proxy is 'nonsense'"),
+        (["--proxy", "nonsense"], "the proxy is no URL"),
         (["--contact", "\u00fc"], "plain ASCII"),
         (["--allow-net", "zzz"], "not a network"),
         (["--negative", "  "], "negative query"),

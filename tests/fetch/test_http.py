@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import ssl
 import time
+from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -365,3 +366,21 @@ def test_fetches_can_be_cancelled() -> None:
             await asyncio.wait_for(http.get(site.url("/")), 0.05)
 
     visit(hang, OPEN, steps)
+
+
+@pytest.mark.parametrize("user", ["me:secret", "me"])
+def test_a_proxy_is_told_its_password_and_nobody_else(user: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOPICRAWL_PROXY_PASSWORD", "secret")
+
+    async def run() -> tuple[Site, Response]:
+        async with (
+            Site(lambda _: Reply(b"from the proxy")) as site,
+            Http(HttpSettings(proxy=site.url("").replace("//", f"//{user}@"))) as http,
+        ):
+            return site, await http.get("http://example.org/page")
+
+    site, response = asyncio.run(run())
+    word = b64encode(b"me:secret").decode()
+    assert site.log[0].headers["proxy-authorization"] == f"Basic {word}"
+    assert word not in str(response)
+    assert "secret" not in str(response)

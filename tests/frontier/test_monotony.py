@@ -177,3 +177,9 @@ def test_memory_is_bounded() -> None:
     assert len(monotony._words) <= 10
     assert monotony.exhausted("https://h39.org/1")
     assert not monotony.exhausted("https://h0.org/1")
+
+
+def test_what_is_no_word_is_not_remembered() -> None:
+    monotony = Monotony()
+    monotony.seen("https://example.org/1", ["x" * 100_000, "owls"])
+    assert list(monotony._slots) == ["owls"]

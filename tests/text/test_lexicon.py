@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topicrawl.text import lexicon as module
-from topicrawl.text.lexicon import ALGORITHMS, Lexicon, lexicon
+from topicrawl.text.lexicon import ALGORITHMS, LONGEST_WORD, Lexicon, lexicon
 from topicrawl.text.tokens import MARKERS, words
 
 FILES = sorted(file.name for file in resources.files("topicrawl.text").joinpath("data").iterdir())
@@ -113,3 +113,14 @@ def test_importing_reads_no_tables() -> None:
         "assert not {'stop', 'rarity'} & set(vars(lex))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_what_is_longer_than_any_word_is_no_term_and_takes_no_memory() -> None:
+    english = lexicon("en")
+    data = "x" * (LONGEST_WORD + 1)
+    known = len(english._terms), len(english._weighted)
+    assert english.aligned([data, "owls"]) == ["", "owl"]
+    assert english.weights([data]) == {}
+    assert data not in english._terms
+    assert data not in english._weighted
+    assert len(english._terms) <= known[0] + 1

@@ -30,7 +30,7 @@ from topicrawl.fetch.decode import TooLarge, Undecodable, decode
 from topicrawl.fetch.guard import Guard
 from topicrawl.fetch.headers import lowered
 from topicrawl.fetch.names import Names
-from topicrawl.fetch.settings import HttpSettings
+from topicrawl.fetch.settings import HttpSettings, with_password
 from topicrawl.fetch.status import REDIRECTS, failure_of, retry_after
 from topicrawl.records import Failure, Response
 
@@ -69,7 +69,7 @@ class Http:
                 socket_factory=None if settings.proxy else self._socket,
             ),
             headers=self._headers,
-            proxy=settings.proxy or None,
+            proxy=with_password(settings.proxy) if settings.proxy else None,
             request_class=_Request,
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=settings.total_timeout, sock_connect=settings.connect_timeout),
@@ -117,7 +117,7 @@ class Http:
             ask = self._session.get if given is None else partial(self._session.post, data=given)
             async with ask(target, headers=known, allow_redirects=False, middlewares=(trip,)) as answer:
                 status, headers = answer.status, lowered(answer.headers.items())
-                request = dict(answer.request_info.headers)
+                request = _told(answer.request_info.headers)
                 failure, detail, body = await self._read(answer, headers, plan)
         except (aiohttp.ClientError, OSError, ValueError) as error:
             failure, detail = _named(error)
@@ -257,6 +257,11 @@ class _Resolver(AbstractResolver):
 
     async def close(self) -> None:
         """Nothing is held open."""
+
+
+def _told(headers: Mapping[str, str]) -> dict[str, str]:
+    """What was asked with, for the archive; the password of a proxy is nobody's business."""
+    return {name: value for name, value in headers.items() if name != "Proxy-Authorization"}
 
 
 async def _collected(answer: ClientResponse, plan: _Reading) -> bytes:

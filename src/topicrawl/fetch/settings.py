@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from topicrawl import __version__
 from topicrawl.fetch.guard import Network
 
 #: Media types that are worth a download unless the settings say otherwise.
 READABLE = ("text/html", "application/xhtml+xml", "text/plain")
+
+
+#: The variable that holds the password of a proxy: an address is written down, a password is not.
+PROXY_PASSWORD = "TOPICRAWL_PROXY_PASSWORD"
+
+
+def with_password(proxy: str, environment: Mapping[str, str] = os.environ) -> str:
+    """The address of a proxy, with the password of the environment where it names a user and no password.
+
+    >>> with_password("http://me@proxy.example:3128", {"TOPICRAWL_PROXY_PASSWORD": "a@b"})
+    'http://me:a%40b@proxy.example:3128'
+    """
+    parts, secret = urlsplit(proxy), environment.get(PROXY_PASSWORD, "")
+    if not secret or not parts.username or parts.password:
+        return proxy
+    user, _, place = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=f"{user}:{quote(secret, safe='')}@{place}"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from itertools import chain, islice
 from typing import TypedDict
 from zlib import crc32
 
+from topicrawl.text.lexicon import LONGEST_WORD
 from topicrawl.urls import host
 
 _SLOTS = 4096  # of a pattern's memory; a word's slot is its checksum
@@ -56,6 +57,8 @@ class _Slots(dict[str, int]):
     """Word → slot; −1 for what is no word, because dates and numbers are always new."""
 
     def __missing__(self, word: str) -> int:
+        if len(word) > LONGEST_WORD:
+            return -1
         if len(self) >= _VOCABULARY:
             self.clear()
         slot = self[word] = crc32(word.encode("utf-8", "replace")) % _SLOTS if word.isalpha() else -1

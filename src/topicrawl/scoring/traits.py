@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from topicrawl.learn.online import Floats
 from topicrawl.records import Link, Page
 from topicrawl.relevance.vsm import Vsm
+from topicrawl.text.lexicon import LONGEST_WORD
 from topicrawl.text.tokens import FENCE, fenced
 from topicrawl.text.tokens import words as tokenise
 from topicrawl.urls import directory, host
@@ -74,7 +75,8 @@ class Vocabulary(dict[str, int]):
         number = self.terms.get(term)
         if number is None:
             number = self._add(term)
-        self[word] = number
+        if len(word) <= LONGEST_WORD:
+            self[word] = number
         return number
 
     def _add(self, term: str) -> int:

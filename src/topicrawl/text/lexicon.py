@@ -55,6 +55,8 @@ ALGORITHMS = {
 _SAME = {"nb": "no", "nn": "no"}
 #: Entries of the cache in front of the stemmer; about 25 MB when full.
 _CACHED = 200_000
+#: No word of any language has more letters. What has is data, and a host could fill the memory with it.
+LONGEST_WORD = 256
 
 
 class _Weighted(dict[str, tuple[str, float]]):
@@ -64,6 +66,8 @@ class _Weighted(dict[str, tuple[str, float]]):
         self._lexicon = of
 
     def __missing__(self, word: str) -> tuple[str, float]:
+        if len(word) > LONGEST_WORD:
+            return "", 0.0
         if len(self) >= _CACHED:
             self.clear()
         term = self._lexicon.term(word)
@@ -109,7 +113,7 @@ class Lexicon:
         return stem
 
     def terms(self, words: Iterable[str], keep: frozenset[str] = frozenset()) -> list[str]:
-        """Stems of words in their order, without stop words and single letters; words in `keep` stay."""
+        """Stems of words in their order, without stop words, single letters and data; words in `keep` stay."""
         if keep:
             known = list(words)
             pairs = zip(known, self.aligned(known), strict=True)
@@ -141,6 +145,8 @@ class Lexicon:
         return self._learned(word) if term is None else term
 
     def _learned(self, word: str) -> str:
+        if len(word) > LONGEST_WORD:
+            return ""
         if len(self._terms) >= _CACHED:
             self._terms.clear()
         # A single character is a letter or a marker, unless its script writes words with one.

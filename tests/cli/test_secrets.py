@@ -1,0 +1,72 @@
+"""What only its owner may know is in no file that a crawl leaves behind, and in no line that it says."""
+
+from __future__ import annotations
+
+import gzip
+from base64 import b64encode
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from tests.cli.live import chain, live_site
+
+SECRET = "s3cr3t-of-the-proxy"
+KEY = "k3y-of-the-engine"
+
+
+def told(directory: Path) -> bytes:
+    """All that stands in the files of a directory, unpacked."""
+    files = [path for path in directory.rglob("*") if path.is_file()]
+    assert files
+    return b"".join(gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes() for path in files)
+
+
+@pytest.mark.parametrize("where", ["address", "environment"])
+def test_the_password_of_a_proxy_is_written_down_nowhere(run, where: str, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    pages = chain(3)
+    user = f"me:{SECRET}" if where == "address" else "me"
+    monkeypatch.setenv("TOPICRAWL_PROXY_PASSWORD", SECRET)
+
+    def proxy(path: str) -> tuple[int, Mapping[str, str], bytes]:
+        return pages(path.removeprefix("http://site.example"))
+
+    with live_site(proxy) as (address, asked):
+        ran = run(
+            "crawl", "dengue fever", "--seed", "http://site.example/0", "--proxy",
+            address.replace("//", f"//{user}@"), "--delay", "0", "--min-free", "0", "--patience", "0.5",
+        )  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert "http://site.example/2" in asked, "the proxy was asked"
+    everything = told(Path("dengue-fever")) + run("status", "dengue-fever", "--json").out.encode() + ran.err.encode()
+    assert b"site.example" in everything
+    for secret in (SECRET.encode(), b64encode(f"me:{SECRET}".encode())):
+        assert secret not in everything
+
+
+@pytest.mark.parametrize("proxy", [f"nonsense:{SECRET}", f"ftp://me:{SECRET}@proxy.example/"])
+def test_a_proxy_that_is_none_is_refused_without_showing_it(run, proxy: str) -> None:  # type: ignore[no-untyped-def]
+    ran = run("crawl", "dengue fever", "--seed", "http://site.example/0", "--proxy", proxy)
+    assert ran.code == 2
+    assert "proxy" in ran.err
+    assert SECRET not in ran.err
+
+
+def test_the_key_of_an_engine_is_in_no_message(run, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("BRAVE_API_KEY", KEY)
+    with live_site(lambda path: (401, {}, b"no")) as (address, asked):
+        # The engine is asked through a proxy that refuses everything.
+        ran = run("seeds", "dengue fever", "--engine", "brave", "--proxy", address)
+    assert ran.code != 0
+    assert KEY not in ran.out + ran.err
+    assert all(KEY not in path for path in asked)
+
+
+def test_what_stands_before_the_host_of_a_seed_goes_no_further(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(chain(2)) as (address, _):
+        seed = address.replace("//", f"//me:{SECRET}@")
+        ran = run(
+            "crawl", "dengue fever", "--seed", f"{seed}/0", "--allow-net", "127.0.0.0/8", "--delay", "0",
+            "--min-free", "0", "--patience", "0.5",
+        )  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert SECRET.encode() not in told(Path("dengue-fever")) + ran.err.encode()
