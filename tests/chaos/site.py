@@ -53,7 +53,7 @@ class Site(asyncio.Protocol):
 
 
 def stand_apart() -> None:
-    """Share no group of the scheduler with the workers: whoever judges by the clock must not wait for those it judges."""
+    """Share no group of the scheduler with the workers: whoever judges by the clock must not wait for the judged."""
     try:
         os.setsid()
     except OSError as error:
