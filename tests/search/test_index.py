@@ -19,7 +19,7 @@ from topicrawl.collection import verdicts
 from topicrawl.collection.store import Store
 from topicrawl.collection.verdicts import Ruling
 from topicrawl.errors import CollectionError, UsageError
-from topicrawl.search import Index, Query, indexing, readers
+from topicrawl.search import Index, Query, indexing, readers, reading
 from topicrawl.search.index import catch_up
 from topicrawl.search.indexing import Indexing
 from topicrawl.search.query import Part, parsed
@@ -261,6 +261,34 @@ def test_many_pages_are_read_by_processes_and_nothing_is_lost_when_these_die(
     assert "reading here" in caplog.text
     index = Index(directory)
     assert [index.search(Query(f"w{number}")).pages for number in range(1, 61)] == [1] * 60
+    index.close()
+
+
+def test_a_stream_of_pages_is_read_beside_the_server_until_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (indexing, readers):
+        monkeypatch.setattr(module, "MANY", 10)
+    monkeypatch.setattr(readers, "_Process", reading.Reading)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    directory = made(tmp_path / "c", [owls(1, "barn owl")])
+    now = 0.0
+    writer = Indexing(directory, lambda: now)
+    found: list[int | None] = []
+    for first, at in ((2, 1.0), (8, 2.0), (14, 3.0), (20, 40.0)):
+        now = at
+        made(directory, [owls(number, "barn owl", f"w{number}") for number in range(first, first + 6)], first=first)
+        writer.run()
+        found.append(writer._readers and writer._readers.processes)
+    made(directory, [owls(number, "barn owl", f"w{number}") for number in range(26, 40)], first=26)
+    for at in (41.0, 100.0):
+        now = at
+        writer.run()
+        found.append(writer._readers and writer._readers.processes)
+    writer.close()
+    assert found == [0, 1, 1, 0, 2, None]
+    index = Index(directory)
+    assert [index.search(Query(f"w{number}")).pages for number in range(2, 40)] == [1] * 38
     index.close()
 
 

@@ -31,6 +31,7 @@ log = logging.getLogger("topicrawl")
 
 BATCH = 512  # pages of a transaction, and of a segment of the index
 _READ = 32  # pages that a reader is given at once
+_LATELY = 30.0  # seconds
 _COMPARED = 60.0  # seconds between two comparisons of everything, while something changes
 _HERE = (
     "SELECT pages.step, pages.id, at, segment, start, length, relevance, language, digest, pages.url, title"
@@ -58,6 +59,7 @@ class Indexing:
             raise
         self._file = inode(directory)
         self._readers: Readers | None = None
+        self._stream: list[tuple[float, int]] = []  # when pages were found missing lately, and how many
         self._shelving = Shelving(self._database)
         self._seen = -1  # the store's version when it was last looked at
         self._compared = float("-inf")
@@ -67,6 +69,7 @@ class Indexing:
         """Add what is missing, `most` pages at the most; returns how many were added. `tick` hears of each batch."""
         ((version,),) = self._store.rows("PRAGMA data_version")
         if version == self._seen:
+            self._prepare(0)
             return 0
         missing = self._missing()
         self._prepare(len(missing))
@@ -79,16 +82,18 @@ class Indexing:
         self._rule()
         if added == len(missing):
             self._seen = int(str(version))
-            if self._readers is not None and self._readers.processes:
-                self._forget()
         return added
 
     def _prepare(self, pages: int) -> None:
-        """Have readers for so many pages."""
-        if self._readers is not None and not self._readers.processes and pages >= MANY:
+        """Have readers for so many pages: beside this process while there are many, at once or in a stream."""
+        now = self._clock()
+        self._stream = [it for it in self._stream if it[0] > now - _LATELY] + [(now, pages)]
+        many = sum(it for _, it in self._stream)
+        if self._readers is not None and self._readers.beside != (many >= MANY):
             self._forget()
         if self._readers is None and pages:
-            self._readers, self._terms = Readers(self.directory, pages), Terms(self._database, is_bulk=pages >= MANY)
+            self._readers = Readers(self.directory, pages, beside=many >= MANY)
+            self._terms = Terms(self._database, is_bulk=pages >= MANY)
 
     def _forget(self) -> None:
         if self._readers is not None:

@@ -43,10 +43,10 @@ class _Process:
 class Readers:
     """Hands pages to whoever is free; replies of one reader come in the order in which it was asked."""
 
-    def __init__(self, directory: Path, pages: int) -> None:
-        self._directory = directory
+    def __init__(self, directory: Path, pages: int, *, beside: bool) -> None:
+        self._directory, self.beside = directory, beside
         processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        self.processes = min(processors, _MOST) if pages >= MANY and processors > 1 else 0
+        self.processes = min(processors, _MOST, 1 + pages // MANY) if beside and processors > 1 else 0
         self._idle: SimpleQueue[tuple[int, Reading | _Process]] = SimpleQueue()
         for number in range(self.processes):
             self._idle.put((number, _Process(directory)))
