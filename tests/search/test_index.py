@@ -207,8 +207,8 @@ def killed(at):
     if at >= when:
         os.kill(os.getpid(), signal.SIGKILL)
 stored, calls = indexing.Shelving._store, []
-def store(self, made):
-    stored(self, made)
+def store(self, key, made):
+    stored(self, key, made)
     calls.append(made)
     killed(len(calls))
 if where == "within":

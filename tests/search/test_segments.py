@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from topicrawl.search import segments
 from topicrawl.search.index_file import opened
 from topicrawl.search.postings import Reader
 from topicrawl.search.query import Part
@@ -20,6 +22,15 @@ WORDS = ["owl", "owls", "bat", "fox", "hen"]
 FIELDS = ("title", "text", "url")
 SAID = st.lists(st.sampled_from(WORDS), max_size=6)
 PAGES = st.lists(st.tuples(SAID, SAID, SAID), min_size=1, max_size=24)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small() -> Iterator[None]:
+    """Blocks and pieces that are small enough to be many."""
+    before = segments._BLOCK, segments._AT_ONCE
+    segments._BLOCK, segments._AT_ONCE = 3, 7
+    yield
+    segments._BLOCK, segments._AT_ONCE = before
 
 
 def written(directory: Path, pages: Pages, batch: int) -> Reader:

@@ -29,7 +29,7 @@ from topicrawl.urls import host
 
 log = logging.getLogger("topicrawl")
 
-BATCH = 512  # pages of a transaction, and of a segment of the index
+BATCH = 1024  # pages of a transaction, and of a segment of the index
 _READ = 32  # pages that a reader is given at once
 _LATELY = 30.0  # seconds
 _COMPARED = 60.0  # seconds between two comparisons of everything, while something changes

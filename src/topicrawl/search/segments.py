@@ -10,7 +10,7 @@ into and each word is written only a few times. A segment is cut into blocks of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -29,8 +29,10 @@ TITLE = 3  # what an occurrence in the title counts
 MOST = 4096  # pages of a batch
 _BLOCK = 4096  # postings
 _MANY = 4  # segments of a size that become one
-_SIZES = (4, 16, 64, 256, 1024)  # pages; larger segments stay as they are, so that joining takes little memory
+_SIZES = (4, 16, 64, 256, 1024, 4096)  # pages; larger segments stay as they are
+_AT_ONCE = 500_000  # postings that are joined at a time, so that it takes little memory
 _LARGEST = 0xFFFF
+_ALL = (0, 1 << 32)
 
 Array = NDArray[Any]
 
@@ -114,14 +116,27 @@ class Shelving:
 
     def add(self, made: Segment) -> None:
         """Write a segment, and make one of many where there are too many."""
-        self._store(made)
+        self._store(self._key(made.first, made.last), made)
         while (many := self._too_many()) is not None:
-            whole = joined([stored(self._database, *it) for it in many])
+            new = self._key(many[0][1], many[-1][2])
+            for within in self._ranges([key for key, _, _ in many]):
+                self._store(new, joined([stored(self._database, *it, within) for it in many]))
             for key, _, _ in many:
                 for table in ("blocks", "places"):
                     self._database.execute(f"DELETE FROM {table} WHERE key BETWEEN ? AND ?", _range(key))
                 self._database.execute("DELETE FROM segments WHERE key = ?", (key,))
-            self._store(whole)
+
+    def _ranges(self, keys: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Ranges of terms that have not too many postings in all the segments together."""
+        sql = "SELECT terms FROM blocks WHERE key BETWEEN ? AND ?"
+        heads = [_terms_of(head) for key in keys for (head,) in self._database.execute(sql, _range(key))]
+        if not heads:
+            return
+        terms, counts = np.concatenate(heads, axis=1)
+        order = np.argsort(terms, kind="stable")
+        bins = np.cumsum(counts[order], dtype=np.int64) // _AT_ONCE
+        edges = np.unique(terms[order][_beginnings(bins)])
+        yield from pairwise([_ALL[0], *edges[1:].tolist(), _ALL[1]])
 
     def _too_many(self) -> list[tuple[int, int, int]] | None:
         """The last ones, if they are many of a size."""
@@ -129,12 +144,16 @@ class Shelving:
         for size in _SIZES:
             tail = next((at for at, (_, first, last) in enumerate(found) if last - first + 1 >= size), len(found))
             if tail >= _MANY:
-                return found[:tail][::-1]
+                return found[: min(tail, 2 * _MANY)][::-1]  # never more pages than two bytes can number
         return None
 
-    def _store(self, made: Segment) -> None:
+    def _key(self, first: int, last: int) -> int:
+        """Of a new segment."""
         ((key,),) = self._database.execute("SELECT coalesce(max(key), 0) + 1 FROM segments")
-        self._database.execute("INSERT INTO segments VALUES (?,?,?)", (key, made.first, made.last))
+        self._database.execute("INSERT INTO segments VALUES (?,?,?)", (key, first, last))
+        return int(key)
+
+    def _store(self, key: int, made: Segment) -> None:
         ends = ends_of(made.pages_with)
         edges = ends_of(made.sizes)
         bins = ends[:-1] // _BLOCK
@@ -143,7 +162,7 @@ class Shelving:
         for start, stop in pairwise(cuts):
             at = slice(ends[start], ends[stop])
             there = made.places[edges[at.start] : edges[at.stop]]
-            name = int(key) << 32 | int(made.terms[start])
+            name = key << 32 | int(made.terms[start])
             head = _bytes(made.terms[start:stop], "<u4") + _bytes(made.pages_with[start:stop], "<u4")
             body = _bytes(made.pages[at], "<u2") + _bytes(made.counts[at], "<u2")
             # The upper bits of places are mostly the same; apart from the others they take no room.
@@ -154,21 +173,38 @@ class Shelving:
         self._database.executemany("INSERT INTO places VALUES (?,?)", places)
 
 
-def stored(database: Database, key: int, first: int, last: int) -> Segment:
-    """A segment as it was written."""
+def stored(database: Database, key: int, first: int, last: int, within: tuple[int, int] = _ALL) -> Segment:
+    """A segment as it was written, with the terms from one number to below another."""
+    low, high = within
     heads, bodies = [np.zeros((2, 0), np.uint32)], [np.zeros((2, 0), np.uint16)]
     sizes, places = [np.zeros(0, np.uint32)], [np.zeros(0, np.int32)]
-    sql = "SELECT terms, pages, places FROM blocks JOIN places USING (key) WHERE key BETWEEN ? AND ? ORDER BY key"
     unpacked = zstandard.ZstdDecompressor().decompress
-    for head, body, where in database.execute(sql, _range(key)):
-        heads.append(np.frombuffer(head, "<u4").reshape(2, -1))
+    ((start,),) = database.execute(
+        "SELECT max(key) FROM blocks WHERE key BETWEEN ? AND ?", (key << 32, key << 32 | low)
+    )
+    sql = "SELECT terms, pages, places FROM blocks JOIN places USING (key) WHERE key >= ? AND key < ? ORDER BY key"
+    for head, body, where in database.execute(sql, (start or key << 32, (key << 32) + high)):
+        heads.append(_terms_of(head))
         bodies.append(pages_of(unpacked(body)))
         several, there = places_of(unpacked(where), len(bodies[-1][0]))
         sizes.append(several)
         places.append(there)
     terms, pages_with = np.concatenate(heads, axis=1)
     pages, counts = np.concatenate(bodies, axis=1)
-    return Segment(first, last, terms, pages_with, pages, counts, np.concatenate(sizes), np.concatenate(places))
+    size = np.concatenate(sizes)
+    # The first block and the last one may hold terms that are not wanted.
+    inside = slice(*np.searchsorted(terms, (low, high)).tolist())
+    postings = slice(*ends_of(pages_with)[[inside.start, inside.stop]].tolist())
+    said = slice(*ends_of(size)[[postings.start, postings.stop]].tolist())
+    return Segment(
+        first, last, terms[inside], pages_with[inside], pages[postings], counts[postings], size[postings],
+        np.concatenate(places)[said],
+    )  # fmt: skip
+
+
+def _terms_of(head: bytes) -> Array:
+    """Terms, and how many pages have each."""
+    return np.frombuffer(head, "<u4").reshape(2, -1)
 
 
 def _range(key: int) -> tuple[int, int]:
