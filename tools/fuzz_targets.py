@@ -133,7 +133,7 @@ def _inside(body: bytes) -> object:
 
 
 def _url(body: bytes) -> object:
-    base, _, href = body.decode("utf-8", "surrogateescape").partition("\n")
+    base, _, href = body.decode("utf-8", "replace").partition("\n")  # as pages are
     found = join(base, href)
     start = canonical(base)
     if start is not None:

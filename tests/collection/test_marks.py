@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from random import Random
 from struct import pack
 
@@ -32,14 +33,28 @@ def test_every_mark_leads_to_the_newest_page_that_left_it_and_no_other_leads_any
     assert len(marks) == len(expected)
 
 
-def test_it_grows_and_takes_no_more_than_24_bytes_a_mark() -> None:
+def test_it_grows_and_takes_no_more_than_14_bytes_a_mark() -> None:
     random = Random(1)
     marks = Marks()
     added = {random.getrandbits(64) - 2**63: step for step in range(1, 20_001)}
     for mark, step in added.items():
         marks.add(mark, step)
     assert all(marks.step(mark) == step for mark, step in added.items())
-    assert marks.size < 24 * len(marks)
+    assert marks.size < 14 * len(marks)
+
+
+def test_many_marks_that_are_loaded_lead_where_they_should_and_need_little_room_meanwhile() -> None:
+    random = Random(2)
+    drawn = [random.getrandbits(64) - 2**63 for _ in range(150_000)]
+    marks = Marks()
+    tracemalloc.start()
+    marks.load([(1, pack(f"<{len(drawn)}q", *drawn)), (2, pack("<2q", drawn[7], drawn[-1]))])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [marks.step(mark) for mark in (drawn[0], drawn[7], drawn[70_000], drawn[-1])] == [1, 2, 1, 2]
+    assert all(marks.step(mark) for mark in drawn[::97])
+    assert len(marks) == len(drawn)
+    assert peak < 80 * len(drawn)
 
 
 def test_marks_at_the_very_end_of_the_range_push_the_end_out() -> None:

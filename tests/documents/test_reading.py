@@ -314,6 +314,15 @@ def test_a_bundle_is_a_bundle_whatever_its_files_are_called(documents: Documents
     assert [link.anchor for link, _ in found.members] == ["mimetype", "a.txt"]
 
 
+def test_a_file_without_a_name_leaves_the_others_whole(documents: Documents) -> None:
+    body = made.zipped({"x": b"nameless", "a.txt": b"dengue"})
+    # The name in the table of contents, and the length that goes with it.
+    at = body.rindex(b"PK\1\2", 0, body.rindex(b"PK\1\2"))
+    nameless = body[: at + 28] + b"\0\0" + b"\1\0" + body[at + 32 :]
+    found = documents.unfold(response(nameless), Link(URL))
+    assert [link.anchor for link, _ in found.members] == ["a.txt"]
+
+
 def test_closing_gives_up_what_is_being_read() -> None:
     with Documents(processes=1) as found:
         assert found.unfold(response(made.docx(["x"])), Link(URL)).response.failure is None

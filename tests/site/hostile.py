@@ -118,7 +118,10 @@ BODIES = {
     "zero bytes as a page": page(bytes(100_000)),
     "a million nested elements": page(b"<div>" * 150_000),
     "a page of brackets": page(b"<" * 300_000),
-    "links of wild addresses": page(b"".join(b"<a href='http://%b'>x</a>" % bytes([n] * 9) for n in range(1, 256))),
+    "links of wild addresses": page(
+        b"".join(b"<a href='%b'>x</a>" % bytes([n, n + 1, n]) for n in range(1, 255, 9))
+        + b"<a href='http://['>x</a><a href='http://a:b:c/'>x</a><a href='http://%00/'>x</a><a href='//'>x</a>"
+    ),
     "a PDF that is none": page(b"%PDF-1.7\n" + b"<" * 5000, b"application/pdf"),
     "a zip that is none": page(b"PK\3\4" + b"\xff" * 5000, b"application/zip"),
 }

@@ -3,6 +3,8 @@
 One array of 8 bytes an entry: the upper 40 bits of a mark, then its page's step. A mark's place is given by its upper
 bits, or is the next free one behind (linear probing), so entries in their order are entries by their value, and a
 larger array is filled by sorting. Of two pages with the same mark, the newer one is found: the older may be lost.
+The array grows by a quarter at a time, and what that needs for a moment is small: a crawl of a week shall not be seen
+to grow.
 """
 
 from __future__ import annotations
@@ -16,13 +18,18 @@ from numpy.typing import NDArray
 _STEP_BITS = 24  # 16 million pages
 _STEP = (1 << _STEP_BITS) - 1
 _ALL = (1 << 64) - 1
-_LOAD = 0.7
+_LOAD = 0.75  # of its places that are taken when an array is replaced by a larger one
+_FRESH = 0.6  # that are taken in the larger one
+_LEAST = 4096  # places
 _TOGETHER = 10_000  # pages that are loaded at once
+_CHUNK = 1 << 16  # entries that are looked at together
 _TAIL = 256  # places behind the last one, for what is pushed out of the end
+_SPARE = 2  # of them that stay free
+_HOME_BITS = 28  # lowest bits that say nothing about an entry's home
 
 
 class Marks:
-    """Mark → step; between 12 and 24 bytes a mark.
+    """Mark → step; between 10 and 14 bytes a mark.
 
     >>> marks = Marks()
     >>> marks.add(-5, 7)
@@ -31,7 +38,9 @@ class Marks:
     """
 
     def __init__(self) -> None:
-        self._fill(np.zeros(0, np.uint64))
+        self._array: NDArray[np.uint64] = np.zeros(0, np.uint64)
+        self._places = memoryview(self._array.data)
+        self._fill(self._array)
 
     def __len__(self) -> int:
         return self._count
@@ -53,12 +62,12 @@ class Marks:
         place = self._find(mark)
         self._count += not self._places[place]
         self._places[place] = (mark & _ALL & ~_STEP) | step
-        if self._count > _LOAD * (1 << self._bits) or place >= len(self._places) - 2:
-            self._fill(self._array[self._array > 0])
+        if self._count > _LOAD * self._slots or place >= len(self._places) - _SPARE:
+            self._fill(self._taken())
 
     def load(self, rows: Iterable[tuple[int, bytes]]) -> None:
         """Add pages as they were stored: their steps, and their marks packed."""
-        parts = [self._array[self._array > 0]]
+        parts = [self._taken()]
         rows = iter(rows)
         while some := list(islice(rows, _TOGETHER)):
             # Some at a time: as objects of their own, all of them would take ten times the room.
@@ -71,24 +80,46 @@ class Marks:
     def _find(self, mark: int) -> int:
         """The place of a mark, or the free one where it would go."""
         value = mark & _ALL
-        place, wanted = value >> (64 - self._bits), value >> _STEP_BITS
+        place, wanted = (value >> _HOME_BITS) * self._slots >> 64 - _HOME_BITS, value >> _STEP_BITS
         places = self._places
         while (entry := places[place]) and entry >> _STEP_BITS != wanted:
             place += 1
         return place
 
+    def _taken(self) -> NDArray[np.uint64]:
+        """All entries; the array itself is given up."""
+        entries = self._array[self._array > 0]
+        self._places.release()
+        self._array = np.zeros(0, np.uint64)
+        return entries
+
     def _fill(self, entries: NDArray[np.uint64]) -> None:
-        """Put entries into an array that is filled by a third to two thirds."""
+        """Put entries into an array with some room between them."""
         entries.sort()
-        marks = entries >> np.uint64(_STEP_BITS)
-        entries = entries[np.append(marks[1:] != marks[:-1], True)] if len(entries) else entries
+        entries = _newest(entries)
         self._count = len(entries)
-        self._bits = max(12, int(1.05 * self._count / _LOAD).bit_length())
-        homes = (entries >> np.uint64(64 - self._bits)).astype(np.int64)
-        order = np.arange(len(entries))
-        # Everyone at home, or right behind the one before.
-        places = np.maximum.accumulate(homes - order) + order
-        last = int(places[-1]) if len(places) else 0
-        self._array = np.zeros(max(last, 1 << self._bits) + _TAIL, np.uint64)
-        self._array[places] = entries
-        self._places = memoryview(self._array.data)
+        self._slots = max(_LEAST, int(self._count / _FRESH))
+        array = np.zeros(self._slots + _TAIL, np.uint64)
+        ahead = -_ALL >> 1  # how far the one before was pushed on
+        for start in range(0, self._count, _CHUNK):
+            some = entries[start : start + _CHUNK]
+            order = np.arange(start, start + len(some))
+            homes = (some >> np.uint64(_HOME_BITS)) * np.uint64(self._slots) >> np.uint64(64 - _HOME_BITS)
+            # Everyone at home, or right behind the one before.
+            pushed = np.maximum(np.maximum.accumulate(homes.astype(np.int64) - order), ahead)
+            ahead = int(pushed[-1])
+            places = pushed + order
+            if places[-1] >= len(array) - _SPARE:
+                array = np.concatenate([array, np.zeros(int(places[-1]) - len(array) + _TAIL, np.uint64)])
+            array[places] = some
+        self._array = array
+        self._places = memoryview(array.data)
+
+
+def _newest(entries: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Of sorted entries with the same mark, the last one."""
+    kept = np.ones(len(entries), bool)
+    for start in range(0, len(entries) - 1, _CHUNK):
+        marks = entries[start : start + _CHUNK + 1] >> np.uint64(_STEP_BITS)
+        kept[start : start + len(marks) - 1] = marks[1:] != marks[:-1]
+    return entries if kept.all() else entries[kept]

@@ -97,7 +97,8 @@ def members(archive: ZipFile, limit: int) -> Iterator[Member]:
     count, room = 0, LARGEST * limit
     for info in archive.infolist():
         name = info.filename[:_LONGEST_NAME]
-        if info.is_dir() or name.startswith("__MACOSX/") or not is_readable(archive, info):
+        # The library stumbles over a file without a name when it is asked whether that is a folder.
+        if not name or name.endswith("/") or name.startswith("__MACOSX/") or not is_readable(archive, info):
             continue
         count += 1
         if count > MOST_MEMBERS:
