@@ -100,7 +100,9 @@ class Guidance:
     def applied(self, link: Link, score: float) -> float:
         """The score that a link gets instead of what its strategy gave it."""
         opinion = self.opinion(link)
-        if opinion and len(self._given) < _REMEMBERED:
+        if not opinion:
+            self._given.pop(link.url, None)
+        elif len(self._given) < _REMEMBERED:
             self._given[link.url] = opinion
         return with_opinion(score, opinion)
 
