@@ -117,6 +117,7 @@ def test_a_topic_without_words_is_refused(phrase: str) -> None:
         ("[words]\na = 1\n[thresholds]\nvsm = 1.1", "thresholds.vsm is 1.1: it must be from 0 to 1"),
         ("[words]\na = 1\n[thresholds]\nvsm = true", "thresholds.vsm must be a number"),
         (f"[words]\na = 1{'0' * 400}", "too large a number"),
+        pytest.param(f"[words]\na = 1{'0' * 5000}", "not valid TOML", id="5000 digits"),
     ],
 )
 def test_a_mistake_in_the_file_is_one_line_that_names_it(tmp_path: Path, text: str, words_of_the_error: str) -> None:

@@ -16,6 +16,8 @@ from topicrawl.fetch.guard import networks
 from topicrawl.topic import toml_table
 from topicrawl.urls import canonical, host
 
+_LARGEST = 2**63  # of a whole number, as databases have it
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -124,6 +126,8 @@ def read_settings(path: Path) -> dict[str, object]:
             hint = f"did you mean {near[0]!r}?" if near else "`topicrawl crawl --help` lists them"
             raise SettingError(f"{path}: unknown setting {name!r}; {hint}")
         kind = expected[name].kind
+        if isinstance(value, int) and abs(value) >= _LARGEST:
+            raise SettingError(f"{path}: {name} is too large a number")
         if kind is tuple and isinstance(value, list) and all(isinstance(item, str) for item in value):
             table[name] = tuple(value)
         elif kind is float and isinstance(value, int) and not isinstance(value, bool):

@@ -26,7 +26,8 @@ def toml_table(path: Path, mistake: type[UsageError]) -> dict[str, Any]:
         return tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise mistake(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
+        # Not TOML, not UTF-8, or a number of thousands of digits.
         raise mistake(f"{path}: not valid TOML: {error}") from error
 
 
