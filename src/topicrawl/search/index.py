@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import zstandard
 from numpy.typing import NDArray
 
 from topicrawl.database import errors_of
@@ -57,6 +58,7 @@ class Index:
         self._database = opened(directory, readonly=True)
         self._catalogue = Catalogue(self._database)
         self._reader = Reader(self._database)
+        self._unpacker = zstandard.ZstdDecompressor()
         self._version = -1
         self._tongues: list[str] = []
 
@@ -196,7 +198,7 @@ class Index:
 
     def _text(self, number: int) -> str:
         found = self._database.execute("SELECT text FROM texts WHERE number = ?", (number,)).fetchone()
-        return unpacked(found[0]) if found else ""
+        return unpacked(found[0], self._unpacker) if found else ""
 
     def _hit(self, row: Row, score: float, stems: set[str], copies: Sequence[str]) -> Hit:
         shown = snippet(self._text(row.number), stems, row.language)

@@ -122,5 +122,5 @@ def packed(text: str, packer: zstandard.ZstdCompressor) -> bytes:
     return packer.compress(writable(text).encode())
 
 
-def unpacked(blob: bytes) -> str:
-    return zstandard.ZstdDecompressor().decompress(blob, max_output_size=4 * LONGEST_TEXT).decode()
+def unpacked(blob: bytes, unpacker: zstandard.ZstdDecompressor) -> str:
+    return unpacker.decompress(blob, max_output_size=4 * LONGEST_TEXT).decode()
