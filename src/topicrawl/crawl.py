@@ -47,6 +47,7 @@ class Crawl:
     pages: int = 0  # pages of earlier runs
     stopped: Stop | None = None
     paused: bool = False  # what is in flight comes back, and nothing else is asked for
+    lessons: int = 0  # of other workers that were learned from
     settled: bool = True  # no visit is learned from and not completed yet
     _leases: dict[int, Lease] = field(default_factory=dict)  # all that is out: queued here or in flight
     _since: dict[int, float] = field(default_factory=dict)  # when each was leased

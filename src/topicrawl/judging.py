@@ -59,4 +59,7 @@ async def aftermath(parts: Parts, visit: Visit, response: Response) -> None:
     if parts.fences.monotony is not None and visit.page is not None:
         parts.fences.monotony.seen(visit.link.url, visit.page.words, visit.link.source)
     if scores := parts.strategy.revise():
-        await parts.frontier.rescore(parts.fences.late(scores))
+        if parts.revised is not None:
+            await parts.revised(scores)
+        else:
+            await parts.frontier.rescore(parts.fences.late(scores))

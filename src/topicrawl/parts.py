@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -64,5 +64,7 @@ class Parts:
     documents: Documents | None = None  # makes readable what is no web page; None: it is refused
     more: Callable[[], Awaitable[bool]] | None = None  # waits a moment for links from elsewhere; False: none will come
     twin_of: Callable[[Page], Twin | None] | None = None  # the kept page that a page repeats; None: nobody looks
+    # Tells the frontier of new scores; None: nobody but this crawl has a say in them.
+    revised: Callable[[Mapping[str, float]], Awaitable[None]] | None = None
     explained: bool = True  # whether anybody will ask why a page was chosen
     discoveries: Discoveries | None = None  # what was found, to tell what is left; None: nobody asks
