@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 # System packages that only some tests need; those tests are skipped by name where they are missing.
-SYSTEM_PACKAGES := chromium-headless-shell fonts-dejavu-core ghostscript redis-server
+SYSTEM_PACKAGES := chromium-headless-shell fonts-dejavu-core ghostscript openssl redis-server
 
 .PHONY: install demo test test-long test-system lint bench bench-harvest bench-search bench-cluster bench-long fuzz floors docs docs-check clean
 

@@ -36,7 +36,7 @@ from topicrawl.fetch.replay import Recording
 from topicrawl.frontier.contract import Frontier
 from topicrawl.frontier.limits import Limits
 from topicrawl.frontier.monotony import Monotony
-from topicrawl.frontier.redis_server import without_password
+from topicrawl.frontier.redis_address import without_password
 from topicrawl.gathering import Gathering
 from topicrawl.guidance import Guidance
 from topicrawl.inquiries import Inquiries
@@ -91,7 +91,8 @@ class Keeping:
             if (site := origin(visit.url)) not in self.noted:
                 self._note(site)
             if visit.failure is not None:
-                log.info("failed %s: %s %s", visit.link.url, visit.failure, visit.detail)
+                told = {"event": "failed", "url": visit.link.url, "failure": visit.failure, "detail": visit.detail}
+                log.info("failed %s: %s %s", visit.link.url, visit.failure, visit.detail, extra=told)
 
     def settled(self) -> None:
         if self.checkpoint is not None and self.checkpoint.due():
@@ -109,9 +110,9 @@ class Keeping:
 
     def retry(self, link: Link, response: Response, attempt: int) -> None:
         self.collection.store.add_attempt(link.url, response, attempt)
-        log.info(
-            "attempt %d failed, will be made again %s: %s %s", attempt, link.url, response.failure, response.detail
-        )
+        url, failure, detail = link.url, response.failure, response.detail
+        told = {"event": "retry", "url": url, "failure": failure, "detail": detail, "attempt": attempt}
+        log.info("attempt %d failed, will be made again %s: %s %s", attempt, url, failure, detail, extra=told)
 
 
 def identity(topic: Topic, settings: Settings) -> dict[str, Carry]:

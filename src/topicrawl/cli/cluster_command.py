@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from topicrawl.cli.cluster_ray import ray
+
 if TYPE_CHECKING:
     from topicrawl.frontier.redis_crawl import Status
 
@@ -105,3 +107,4 @@ async def _set(address: str, name: str, state: int) -> None:
 _order("pause", 1, "Give out no more links; what is in flight is finished, and workers wait.")
 _order("resume", 0, "Go on after a pause, or after the end; workers that have left are started again.")
 _order("finish", 2, "End the crawl: workers finish what is in flight and leave.")
+command.add_command(ray)

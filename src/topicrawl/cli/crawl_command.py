@@ -7,8 +7,7 @@ import logging
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,12 +17,13 @@ import click
 from topicrawl import topic as topics
 from topicrawl.budget import Stop
 from topicrawl.cli import INTERRUPTED
+from topicrawl.cli.logs import Spoken, written
 from topicrawl.cli.loop import on_signals, run
-from topicrawl.cli.progress import Show, Tally, chosen
+from topicrawl.cli.progress import Logged, Show, Tally, chosen
+from topicrawl.cli.watching import warn_of_password, with_watching
 from topicrawl.collection import report
 from topicrawl.collection.directory import occupied
 from topicrawl.collection.store import Store
-from topicrawl.database import errors_of
 from topicrawl.errors import SeedError, TopicError
 from topicrawl.frontier.contract import Counts
 from topicrawl.seeds.found import Found
@@ -69,6 +69,7 @@ def _with_settings(function: Function) -> Function:
 @click.option("--out", type=click.Path(path_type=Path), help="The crawl's directory. [default: named by the topic]")
 @click.option("--config", type=click.Path(path_type=Path), help="Settings in a TOML file; options win over it.")
 @click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on standard output.")
+@with_watching
 @_with_settings
 def command(**options: Any) -> None:
     """Crawl the web for a topic into a directory. A directory that exists is gone on with.
@@ -84,9 +85,11 @@ def command(**options: Any) -> None:
     """
     names = {item.name for item in dataclasses.fields(Asked)}
     given = {name: value for name, value in options.items() if name not in names and value not in (None, ())}
-    asked = Asked(**{name: options[name] for name in names - {"given"}}, given=given)
-    agreed = _agreed(asked)
-    sys.exit(run(crawled(asked, agreed, _found(asked, agreed))))
+    with Spoken(options["log_format"]) as spoken:
+        asked = Asked(**{name: options[name] for name in names - {"given"}}, given=given)
+        warn_of_password(asked.given.get("frontier", ""))
+        agreed = _agreed(asked)
+        sys.exit(run(crawled(asked, agreed, _found(asked, agreed), spoken)))
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,14 @@ class Asked:
     out: Path | None
     config: Path | None
     as_json: bool
+    metrics: str  # where they are served, "" for nowhere
+    log_format: str
     given: Mapping[str, Any]  # settings that were given as options
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing is said in plain words."""
+        return self.as_json or self.log_format == "json"
 
     def topic(self) -> Topic | None:
         if self.topic_file is not None and self.words is not None:
@@ -172,27 +182,36 @@ def _found(asked: Asked, agreed: tuple[Path, Topic, Settings]) -> Found | None:
         return told_again(text, str(asked.seed_file))
     if asked.seeds or asked.seed_file or occupied(directory) or settings.frontier:
         return None
-    return for_crawl(topic, settings, as_json=asked.as_json)
+    return for_crawl(topic, settings, as_json=asked.is_quiet)
 
 
-async def crawled(asked: Asked, agreed: tuple[Path, Topic, Settings], found: Found | None) -> int:
+async def crawled(asked: Asked, agreed: tuple[Path, Topic, Settings], found: Found | None, spoken: Spoken) -> int:
     """Run the crawl and return the exit code."""
     # The HTTP client and all: the help text needs none of it.
+    from topicrawl.cli.crawl_metrics import Watch, watched
+    from topicrawl.metrics import place
     from topicrawl.plan import open_crawl
 
     directory, topic, settings = agreed
+    if asked.metrics:
+        place(asked.metrics)  # a mistake leaves no directory behind
     goes_on = occupied(directory)
     seeds = [*asked.seed_urls(), *(seed.url for seed in (found.taken if found is not None else ()))]
-    if settings.back_links and topic.relevant and not goes_on and not asked.as_json:
+    if settings.back_links and topic.relevant and not goes_on and not asked.is_quiet:
         click.echo("reading the examples and who links to them; this may take some minutes", err=True)
     async with open_crawl(directory, topic, seeds, settings, found) as crawl:
         tally = _tally(directory, topic, settings)
-        show = chosen(asked.as_json)
-        with _logging(directory / "crawl.log"):
+        show = Logged() if spoken.is_json and not asked.as_json else chosen(asked.as_json)
+        watch = Watch(crawl, tally, directory)
+        spoken.call(watch.labels.get("worker", ""))
+        with written(directory / "crawl.log", spoken.formatter):
             show.start(str(directory), goes_on)
-            if not settings.contact and not asked.as_json:
+            if not settings.contact and not asked.is_quiet:
                 click.echo("no --contact is given: hosts cannot tell you when something goes wrong", err=True)
-            stop = await _shown(crawl, tally, show)
+            async with watched(asked.metrics, watch) as where:
+                if where and not asked.is_quiet:
+                    click.echo(f"metrics at {where}", err=True)
+                stop = await _shown(crawl, tally, show)
     _closing_words(asked, directory, stop, tally)
     if stop == Stop.INTERRUPTED:
         return INTERRUPTED
@@ -203,8 +222,8 @@ async def crawled(asked: Asked, agreed: tuple[Path, Topic, Settings], found: Fou
 async def _shown(crawl: Crawl, tally: Tally, show: Show) -> Stop:
     """Consume the visits and show them."""
     log = logging.getLogger("topicrawl")
-    restore = on_signals(crawl.interrupt)
-    log.info("start: %d pages so far", tally.pages)
+    restore = on_signals(crawl.interrupt, quiet=isinstance(show, Logged))
+    log.info("start: %d pages so far", tally.pages, extra={"event": "start", "pages": tally.pages})
     import asyncio  # not for `--help`
 
     ticker = asyncio.create_task(_ticks(crawl, tally, show))
@@ -217,7 +236,7 @@ async def _shown(crawl: Crawl, tally: Tally, show: Show) -> Stop:
         restore()
         reason = crawl.stopped or Stop.INTERRUPTED
         counts = await _counts(crawl, tally)
-        log.info("stop: %s, %s", reason, tally.line(counts))
+        log.info("stop: %s, %s", reason, tally.line(counts), extra={"event": "stop", "reason": str(reason)})
         show.stop(tally, counts, reason)
     return reason
 
@@ -253,7 +272,7 @@ def _tally(directory: Path, topic: Topic, settings: Settings) -> Tally:
 
 
 def _closing_words(asked: Asked, directory: Path, stop: Stop, tally: Tally) -> None:
-    if asked.as_json:
+    if asked.is_quiet:
         return
     if tally.last is None and stop == Stop.PAGES:
         click.echo(f"nothing to do: {tally.pages} pages are kept; ask for more with --pages N", err=True)
@@ -272,20 +291,3 @@ def _closing_words(asked: Asked, directory: Path, stop: Stop, tally: Tally) -> N
         click.echo(f"next: topicrawl status {directory}   topicrawl why {directory} {tally.best}", err=True)
     if stop in (Stop.INTERRUPTED, Stop.UNREACHABLE):
         click.echo("the same command goes on where it was", err=True)
-
-
-@contextmanager
-def _logging(path: Path) -> Iterator[None]:
-    """The crawl's log file, for as long as the crawl runs."""
-    log = logging.getLogger("topicrawl")
-    with errors_of(path):
-        handler = logging.FileHandler(path, encoding="utf-8", errors="replace")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
-    log.propagate = False
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        handler.close()

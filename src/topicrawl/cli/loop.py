@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import logging
 import signal
 from collections.abc import Callable, Coroutine
 from typing import TypeVar
 
 import click
 
+log = logging.getLogger("topicrawl")
 Result = TypeVar("Result")
 
 
@@ -32,10 +34,10 @@ def run(main: Coroutine[object, object, Result]) -> Result:
         return runner.run(main)
 
 
-def on_signals(interrupt: Callable[[], None]) -> Callable[[], None]:
+def on_signals(interrupt: Callable[[], None], *, quiet: bool = False) -> Callable[[], None]:
     """The first Ctrl-C (or SIGTERM) finishes what is in flight; a second one ends at once, which loses nothing.
 
-    Returns what puts things back as they were.
+    Returns what puts things back as they were. `quiet`: only the log is told.
     """
     import asyncio
 
@@ -48,7 +50,9 @@ def on_signals(interrupt: Callable[[], None]) -> Callable[[], None]:
 
     def interrupted() -> None:
         restore()
-        click.echo("\nfinishing what is in flight; Ctrl-C again to end at once (nothing is lost)", err=True)
+        log.info("finishing what is in flight", extra={"event": "draining"})
+        if not quiet:
+            click.echo("\nfinishing what is in flight; Ctrl-C again to end at once (nothing is lost)", err=True)
         interrupt()
 
     for number in signals:

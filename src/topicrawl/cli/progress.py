@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 import time
 from collections import Counter, deque
@@ -20,6 +21,8 @@ from topicrawl.urls import host
 
 if TYPE_CHECKING:
     from topicrawl.crawl import Crawl
+
+log = logging.getLogger("topicrawl")
 
 _WINDOW = 30.0  # seconds over which the speed is measured
 
@@ -163,6 +166,28 @@ class Events:
     def _event(self, event: dict[str, object]) -> None:
         sys.stdout.write(json.dumps(event, ensure_ascii=False) + "\n")
         sys.stdout.flush()
+
+
+class Logged(Lines):
+    """Figures in the log, for those who read nothing else."""
+
+    def __init__(self, every: float = 10.0) -> None:
+        super().__init__(every)
+
+    def start(self, directory: str, resumed: bool) -> None:
+        pass
+
+    def tick(self, tally: Tally, counts: Counts, crawl: Crawl) -> None:
+        if (now := time.monotonic()) >= self._next:
+            self._next = now + self.every
+            figures = {
+                "pages": tally.pages, "relevant": tally.relevant, "waiting": counts.waiting,
+                "failed": dict(tally.failed), "speed": round(tally.speed, 1),
+            }  # fmt: skip
+            log.info("%s", tally.line(counts), extra={"event": "progress", **figures})
+
+    def stop(self, tally: Tally, counts: Counts, reason: Stop) -> None:
+        pass
 
 
 class Terminal:

@@ -168,3 +168,6 @@ class Frontier(Look, Protocol):
 
         None: nothing waits or is out on lease that could ever be asked.
         """
+
+    async def resting(self) -> int:
+        """How many hosts have links that wait and may not be asked yet."""

@@ -121,6 +121,11 @@ class Schedule:
             heappop(waiting)
         return waiting[0][0] if waiting else inf
 
+    @property
+    def resting(self) -> int:
+        """How many hosts have links that wait and may not be asked yet."""
+        return self._waiting_live
+
     def _unfile(self, host: Host) -> None:
         if host.ready_entry is not None:
             host.ready_entry = None

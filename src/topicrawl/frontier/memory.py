@@ -190,6 +190,11 @@ class Memory(Shelves):
         when = min(self._schedule.soonest(now), self._leases.soonest())
         return None if when == float("inf") else max(0.0, when - now)
 
+    async def resting(self) -> int:
+        """How many hosts have links that wait and may not be asked yet."""
+        self._schedule.best(self._begin())
+        return self._schedule.resting
+
     def _begin(self) -> float:
         """The time; leases whose time is over have gone back."""
         now = self._clock.now()

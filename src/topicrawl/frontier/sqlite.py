@@ -211,6 +211,11 @@ class Sqlite(SqliteLook):
         when = min(self._schedule.soonest(now), self._leases.soonest())
         return None if when == inf else max(0.0, when - now)
 
+    async def resting(self) -> int:
+        """How many hosts have links that wait and may not be asked yet."""
+        self._schedule.best(self._begin())
+        return self._schedule.resting
+
     async def counts(self) -> Counts:
         """How many links are in each state."""
         waiting, leased, done, dropped = self._links.counts
