@@ -86,9 +86,13 @@ def started(command: list[str], pattern: str) -> Iterator[tuple[str, int]]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         assert process.stdout is not None
-        found = next((match for line in process.stdout if (match := re.search(pattern, line))), None)
-        if found is None:
-            raise SystemExit(f"{command} did not start")
+        said = []
+        for line in process.stdout:
+            said.append(line)
+            if found := re.search(pattern, line):
+                break
+        else:
+            raise SystemExit(f"{command} did not start:\n{''.join(said)}")
         yield found[0], process.pid
     finally:
         process.send_signal(signal.SIGINT)
