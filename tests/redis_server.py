@@ -19,8 +19,9 @@ REASON = "redis-server is not installed: make test-system"
 class RedisServer:
     """One server with a log on disk; it may be killed and started again on the same port."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str, configuration: Path | None = None) -> None:
         self.folder = folder
+        self.configuration = configuration  # a file that is read first
         self.options = options
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -34,6 +35,8 @@ class RedisServer:
             "redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder),
             "--appendonly", "yes", "--save", "", *self.options,
         ]  # fmt: skip
+        if self.configuration is not None:
+            command.insert(1, str(self.configuration))
         with (self.folder / "server.log").open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log)
         while not self._answers():
@@ -62,11 +65,11 @@ class RedisServer:
 
 
 @contextmanager
-def running(folder: Path, *options: str) -> Iterator[RedisServer]:
+def running(folder: Path, *options: str, configuration: Path | None = None) -> Iterator[RedisServer]:
     """A server for as long as the block lasts; without redis-server the test is skipped."""
     if MISSING:
         pytest.skip(REASON)
-    server = RedisServer(folder, *options)
+    server = RedisServer(folder, *options, configuration=configuration)
     server.start()
     try:
         yield server

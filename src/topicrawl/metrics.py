@@ -106,8 +106,8 @@ def place(address: str) -> tuple[str, int]:
     >>> place("127.0.0.1:9400"), place("[::1]:9400"), place(":9400")
     (('127.0.0.1', 9400), ('::1', 9400), ('', 9400))
     """
-    host, _, port = address.rpartition(":")
-    if not port.isdecimal() or int(port) > 65535 or (":" in host and not host.startswith("[")):
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > 65535 or (":" in host and not host.startswith("[")):
         raise SettingError(f"metrics takes an address and a port, such as 127.0.0.1:9400, not {address!r}")
     return host.strip("[]"), int(port)
 

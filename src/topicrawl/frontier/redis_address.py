@@ -97,6 +97,12 @@ _ADVICE = {
 
 
 def hint(address: str, text: str) -> str:
-    """What may be behind a server that hangs up at once."""
+    """What may be behind a server that hangs up at once, or says nothing.
+
+    >>> hint("rediss://r:6379/0", "Timeout connecting to server")
+    ': if it does not speak TLS there, write redis://'
+    """
     is_cut = "Connection closed by server" in text or "Connection reset" in text
+    if "Timeout" in text and address.startswith("rediss://"):
+        return ": if it does not speak TLS there, write redis://"
     return ": if it speaks TLS there, write rediss://" if is_cut and address.startswith("redis://") else ""
