@@ -16,15 +16,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
-from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 import zstandard
 
 from topicrawl import __version__
-from topicrawl import topic as topics
 from topicrawl.budget import Stop
 from topicrawl.collection.directory import Collection, topic_of
+from topicrawl.company import Company
 from topicrawl.crawl import Crawl
 from topicrawl.errors import ClusterError, SeedError, SettingError, TopicrawlError, WipedError
 from topicrawl.frontier.contract import Rules
@@ -32,6 +31,8 @@ from topicrawl.frontier.redis import Redis
 from topicrawl.frontier.redis_attic import Attic
 from topicrawl.frontier.redis_crawl import FINISHED, SharedCrawl, newer
 from topicrawl.frontier.redis_server import Server, connected
+from topicrawl.parley import Parley
+from topicrawl.passing import told_topic
 from topicrawl.records import Carry
 from topicrawl.settings import Settings, known_settings
 from topicrawl.strategies.strategy import Strategy
@@ -108,6 +109,17 @@ class Membership:
     async def tell_trained(self, strategy: Strategy) -> None:
         """Let those who come later have what was learned from examples."""
         await self.shared.set_trained(zstandard.compress(json.dumps(strategy.state()).encode()))
+
+    def company(self, crawl: Crawl) -> Company:
+        """This worker among the others: what it learns they learn, and it passes addresses to other crawls."""
+        return Company(self.shared, self.frontier, crawl, cooperate=self.settings.cooperate)
+
+    def steered(self, collection: Collection, crawl: Crawl) -> Parley:
+        """The steering of a crawl that many workers share."""
+        guidance = crawl.parts.fences.guidance
+        assert guidance is not None
+        worker = self.frontier.worker
+        return Parley(collection, crawl, guidance, crawl.parts.relevance, shared=self.shared, worker=worker)
 
     @asynccontextmanager
     async def alive(self, crawl: Crawl) -> AsyncIterator[None]:
@@ -213,9 +225,5 @@ async def invited(address: str, name: str, given: Mapping[str, object]) -> tuple
     values: dict[str, Any] = {
         key: tuple(it) if isinstance(it, list) else it for key, it in stored.items() if key in known
     }
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "topic.toml"
-        path.write_text(facts["topic"], "utf-8")
-        topic = topics.load(path)
     values |= {**given, "frontier": f"{address}#{name}"}
-    return topic, Settings(**values)
+    return told_topic(facts["topic"]), Settings(**values)

@@ -23,6 +23,7 @@ from topicrawl.collection.links import packed
 from topicrawl.collection.shelf import Shelf
 from topicrawl.collection.store import Store
 from topicrawl.collection.told import Told
+from topicrawl.company import Company
 from topicrawl.crawl import Crawl, seed_links
 from topicrawl.discoveries import Discoveries
 from topicrawl.documents.kinds import DOCUMENTS, SUFFIXES
@@ -79,6 +80,7 @@ class Keeping:
     noted: dict[str, None] = field(default_factory=dict)  # origins that were looked at, the oldest first
     checkpoint: Checkpoint | None = None  # writes down what was learned
     inquiries: Inquiries | None = None  # asks search engines about what was found
+    company: Company | None = None  # tells other workers what was learned
 
     def step_of(self, link: Link) -> int | None:
         return self.collection.step_of(link)
@@ -88,6 +90,8 @@ class Keeping:
         for visit, _, links in found:
             if self.inquiries is not None:
                 self.inquiries.visited(visit, links)
+            if self.company is not None:
+                self.company.seen(visit)
             if (site := origin(visit.url)) not in self.noted:
                 self._note(site)
             if visit.failure is not None:
@@ -164,10 +168,14 @@ async def open_crawl(
             await stack.enter_async_context(keeping.inquiries.about(crawl))
         keeping.checkpoint = Checkpoint(collection, crawl)
         await _taken_up(keeping.checkpoint, train, member, trained=trained)
+        if member is not None:
+            keeping.company = await stack.enter_async_context(member.company(crawl))
         collection.store.set_facts({"settings": _plain(settings), "stopped": None})
         await reopen_failed(frontier, collection.store, urls)
         await crawl.seed(seed_links(urls))
-        await stack.enter_async_context(steered(collection, crawl))
+        await stack.enter_async_context(
+            steered(collection, crawl) if member is None else member.steered(collection, crawl)
+        )
         await stack.enter_async_context(nullcontext() if member is None else member.alive(crawl))
         try:
             yield crawl

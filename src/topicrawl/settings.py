@@ -56,6 +56,7 @@ class Settings:
     frontier: Annotated[str, "A Redis that workers share, such as redis://host:6379/0; by default a file."] = ""
     lease: Annotated[float, "Seconds after which a worker that is not heard of is given up."] = 60.0
     capacity: Annotated[int, "Links that wait in Redis at the most, the rest is packed; 0: no limit."] = 0
+    cooperate: Annotated[bool, "Exchange addresses with crawls on other topics in the same Redis."] = True
     min_free: Annotated[int, "Stop when less than this many MB are free on the disk."] = 100
 
     def __post_init__(self) -> None:

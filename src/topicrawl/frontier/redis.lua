@@ -17,7 +17,8 @@
 -- :attic       hash   number → links that were put away because the queue is too long, packed by a worker; :packs zset
 --                     number by the score of the best link in it
 -- :workers     hash   worker → when it was heard of last, and what it said of itself
--- the fact `pace` names a zset of all crawls of the server: host by the time before which nobody may ask it
+-- the fact `pace` names a zset of all crawls of the server: host by the time before which nobody may ask it; and, with
+-- `:wanted` behind it, a hash of the hosts that one crawl has and another one waits for
 --
 -- A rank is the complement of the number a link was given when it was found: among equal scores the greatest member
 -- is the first one found, and that is the one Redis gives first from behind.
@@ -35,6 +36,8 @@ local HOST = '<ddddddI4I4c6c6d'
 local LOAD = 200 -- known links in a bucket on average; the fullest stay below the 512 that Redis packs
 local SETTLED, COMPLETED, DROPPED, AWAY = 0, 1, 2, 3
 local LATE = 0.2 -- of a lease: nobody starts a request in this last part of it
+local TURN = 0.25 -- seconds in which a worker of another crawl notices that its turn has come
+local AHEAD = 3600 -- seconds for which another crawl may hold a host
 
 local NAMES = {
   'epoch', 'life', 'outer', 'offset', 'inner', 'crashed', 'next', 'token', 'buckets', 'closed', 'waiting', 'leased',
@@ -49,8 +52,13 @@ if not c.epoch or tostring(c.epoch) ~= ARGV[1] then
   return redis.error_reply('WIPED')
 end
 local PARALLEL = c.parallel > 0 and c.parallel or INF
+local WANTED = c.pace .. ':wanted' -- host → when another crawl has asked for it in vain, and which one
 local HOST_PAGES = c.host_pages > 0 and c.host_pages or INF
 local worker, dirty = ARGV[4], ARGV[3] ~= ''
+
+local function precise(number)
+  return string.format('%.17g', number)
+end
 
 -- Time: forward only, also when the clock is set back.
 
@@ -108,12 +116,30 @@ local function tell(h, at)
   if c.pace ~= '' then call('ZADD', c.pace, at - c.offset, h.name) end
 end
 
+-- For as long as it is out; should the worker die, others wait from the last moment at which it may have asked.
+local function tell_out(h)
+  tell(h, now + max(c.lease, (1 - LATE) * c.lease + h.delay))
+end
+
+-- A host is free again after its delay, and if another crawl has asked for it meanwhile, that one goes first.
+local function tell_free(h)
+  if c.pace == '' then return end
+  tell(h, max(h.last + h.delay, h.hold))
+  local want = call('HGET', WANTED, h.name)
+  local at, who = string.match(want or '', '^(%S+) (.*)$')
+  -- It asks again once in a delay; whoever does not has lost interest.
+  if at and who ~= base and time - at < 2 * h.delay + 2 then
+    h.hold = max(h.hold, h.last + 2 * h.delay, now + h.delay) + TURN
+  end
+end
+
 -- Whether another crawl has the host at the moment; then it is looked at again a little later.
 local function is_taken(h)
   if c.pace == '' then return false end
   local until_ = tonumber(call('ZSCORE', c.pace, h.name) or '-inf')
   -- What lies further ahead was written before the clock was set back.
-  if until_ <= time or until_ > time + 2 * c.lease then return false end
+  if until_ <= time or until_ > time + max(AHEAD, 2 * c.lease) then return false end
+  call('HSET', WANTED, h.name, precise(time) .. ' ' .. base)
   h.hold = max(h.hold, now + min(until_ - time, max(h.delay, 0.05)))
   return true
 end
@@ -504,7 +530,10 @@ local function hand_out(h)
   call('ZADD', ENDS, now + c.lease, c.token)
   h.last, h.leased = now, h.leased + 1
   c.waiting, c.leased = c.waiting - 1, c.leased + 1
-  tell(h, now + c.lease)
+  if c.pace ~= '' then
+    tell_out(h)
+    call('HDEL', WANTED, h.name)
+  end
   return c.token, link
 end
 
@@ -513,10 +542,6 @@ local function promote()
     file(host(name))
     dirty = true
   end
-end
-
-local function precise(number)
-  return string.format('%.17g', number)
 end
 
 -- What can be asked for
@@ -573,7 +598,7 @@ function run.complete()
       close(mark, code(reason, COMPLETED))
       c.leased, c.done = c.leased - 1, c.done + 1
       if reason == 'fetched' then c.kept = c.kept + 1 end
-      tell(touch(h), max(h.last + h.delay, h.hold))
+      tell_free(touch(h))
       if is_spent(h) then drop_host(h) end
       absorb(at + 6, offers, false)
     else
@@ -596,7 +621,7 @@ function run.give_back()
   if ARGV[10] == '1' then h.last = h.last - h.delay end
   postpone(h, tonumber(ARGV[8]))
   come_back(ARGV[6], ARGV[9] == '1')
-  tell(h, max(h.last + h.delay, h.hold))
+  tell_free(h)
   return 1
 end
 
@@ -616,7 +641,7 @@ local function extend(at, answers)
     local h = lease_of(ARGV[i], ARGV[i + 1])
     if h then
       call('ZADD', ENDS, now + c.lease, ARGV[i])
-      tell(h, now + c.lease)
+      tell_out(h)
     end
     answers[#answers + 1] = h and 1 or 0
   end
