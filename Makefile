@@ -72,6 +72,15 @@ FUZZ_SECONDS ?= 300
 fuzz: install
 	$(BIN)/python tools/fuzz.py $(FUZZ_SECONDS)
 
+.venv-api/installed:
+	$(PYTHON) -m venv .venv-api
+	.venv-api/bin/python -m pip install --quiet --disable-pip-version-check 'schemathesis>=4,<5'
+	touch $@
+
+# Requests of all kinds, made from the description of the HTTP interface: no answer may be an error of the server.
+api-check: install .venv-api/installed
+	$(BIN)/python tools/check_api.py .venv-api/bin/schemathesis
+
 # After a change for the better: the floors that the tests hold strategies to, raised to what is reached now.
 floors: install
 	$(BIN)/python tools/raise_floors.py

@@ -84,6 +84,8 @@ class Steering:
         store = self.collection.store
         heeded = store.fact("heeded")
         known = heeded if isinstance(heeded, dict) else {}
+        if store.fact("paused"):
+            store.set_facts({"paused": False})  # the run that paused is over
         self._number, self._order = (int(str(known.get(name, 0))) for name in ("verdict", "order"))
         for verdict in verdicts.latest(store, until=self._number).values():
             self._learn(verdict)
@@ -171,6 +173,7 @@ class Steering:
             crawl.interrupt()
         else:
             crawl.paused = order.kind == Order.PAUSE
+            self.collection.store.set_facts({"paused": crawl.paused})
 
     def _say(self, words: dict[str, float]) -> None:
         """Words that were added count for links, and for pages from now on."""

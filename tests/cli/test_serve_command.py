@@ -1,66 +1,14 @@
-"""`topicrawl serve` as a process: what it says, whom it lets in, and that a kill loses nothing that was confirmed."""
+"""`topicrawl serve` as a process: what it says, and whom it lets in."""
 
 from __future__ import annotations
 
-import json
 import re
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
-from tests.web.served import Client, collected
-
-from topicrawl.collection import verdicts
-from topicrawl.collection.store import Store
-
-
-@contextmanager
-def serving(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A server process and the address that it prints."""
-    command = [sys.executable, "-m", "topicrawl", "serve", *map(str, arguments), "--port", "0"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    try:
-        assert process.stderr is not None
-        yield process, process.stderr.readline().strip()
-    finally:
-        process.kill()
-        process.wait()
-        if process.stderr is not None:
-            process.stderr.close()
-
-
-def client_of(address: str, **headers: str) -> Client:
-    found = re.search(r":(\d+)/", address)
-    assert found, address
-    return Client(int(found[1]), None, headers)  # type: ignore[arg-type]
-
-
-def test_every_verdict_that_was_confirmed_survives_a_kill(tmp_path: Path) -> None:
-    site = collected(tmp_path / "owls")
-    with serving(tmp_path) as (process, address):
-        client = client_of(address)
-        pages = json.loads(client.get("/api/collections/owls/pages").text)["pages"]
-        confirmed = 0
-        for turn in range(30):
-            if turn == 25:
-                process.kill()
-            try:
-                answer = client.post(
-                    "/c/owls/verdict", url=pages[turn % len(pages)]["url"], verdict=("relevant", "irrelevant")[turn % 2]
-                )
-            except OSError:
-                break
-            assert answer.status == 303
-            confirmed += 1
-    store = Store(tmp_path / "owls" / "topicrawl.sqlite", readonly=True)
-    assert len(verdicts.since(store, 0)) >= confirmed >= 25
-    store.close()
-    assert site
+from tests.web.process import client_of, serving
 
 
 def test_it_ends_cleanly_when_it_is_told(tmp_path: Path) -> None:

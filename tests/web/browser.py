@@ -31,7 +31,7 @@ class Tab:
         number = next(self._numbers)
         await self.line.send_json({"id": number, "method": method, "params": values})
         while True:
-            told: dict[str, Any] = await self.line.receive_json(timeout=60)
+            told: dict[str, Any] = await self.line.receive_json(timeout=300)
             if told.get("id") == number:
                 return told
 
@@ -53,7 +53,7 @@ class Tab:
         look = f"""new Promise(done => {{ setTimeout(() => done(false), 2000); const look = () => {{
             let told = false; try {{ told = Boolean({script}); }} catch {{}}
             told ? done(true) : setTimeout(look, 30); }}; look(); }})"""
-        for _ in range(20):
+        for _ in range(60):
             told = await self.ask("Runtime.evaluate", expression=look, awaitPromise=True, returnByValue=True)
             if told.get("result", {}).get("result", {}).get("value") is True:
                 return

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.live import live_site
-from tests.web.served import Client, answer, collected, served
+from tests.web.served import PAGES, Client, answer, collected, served
 
 from topicrawl.collection import orders, verdicts
 from topicrawl.collection.orders import Order
@@ -156,3 +156,59 @@ def test_an_answer_changes_after_feedback_and_the_collection_learns_too(
     page = client.get("/search", q="owls").text
     assert "<mark>" in page
     assert client.get("/search", like=wrong).status == 200
+
+
+def test_strategies_are_tried_on_what_a_crawl_recorded_and_a_model_is_trained_on_browsing(
+    client: Client, place: tuple[Path, str]
+) -> None:
+    assert client.post("/compare", name="owls", strategy="os:system", fetches=20).status == 400
+    assert client.post("/compare", name="owls", strategy="breadth_first", fetches=20).status == 303
+    for url in ("/", "/owls/1", "/owls/2"):
+        client.post("/c/owls/teach", session="one", url=f"{place[1]}{url}")
+    client.post("/c/owls/teach/label", session="one", url=f"{place[1]}/owls/2", verdict="relevant")
+    assert client.post("/c/owls/teach/train").status == 303
+    client.site.jobs.wait()
+    compared = client.get("/compare", name="owls").text
+    assert "<td>breadth_first</td>" in compared, compared
+    assert (place[0] / "owls" / "hmm.json").exists(), client.get("/c/owls/teach").text
+    assert "a model is trained" in client.get("/c/owls/teach").text
+
+
+def test_a_report_of_the_lab_is_shown_in_a_box_without_scripts(tmp_path: Path) -> None:
+    (tmp_path / "week").mkdir()
+    (tmp_path / "week" / "report.html").write_text("<h1>harvest</h1>")
+    with served([tmp_path]) as client:
+        assert 'href="/reports/week"' in client.get("/compare").text
+        got = client.get("/reports/week")
+        assert "sandbox" in got.headers["content-security-policy"]
+        assert "harvest" in got.text
+        assert client.get("/reports/..%2fweek").status == 404
+
+
+def test_the_reader_says_which_link_led_to_a_page_and_what_it_was_worth(
+    client: Client, place: tuple[Path, str]
+) -> None:
+    client.post("/c/owls/verdict", url=f"{place[1]}/owls/1", verdict="relevant")
+    text = client.get("/c/owls/page", url=f"{place[1]}/owls/2").text
+    assert 'class="lead"' in text
+    assert "verdicts on the same directory" in text
+    assert '<ol class="path">' in text
+    assert client.get("/c/owls/page", url=f"{place[1]}/").text.count("A page to start from") == 1
+
+
+def test_pages_are_narrowed_to_what_someone_wants_to_see(client: Client, place: tuple[Path, str]) -> None:
+    client.post("/c/owls/verdict", url=f"{place[1]}/", verdict="unsure")
+    table = json.loads(client.get("/api/collections/owls").text)
+    for show, count in (("all", PAGES), ("relevant", table["relevant"]), ("reviewed", 1), ("failed", 0), ("x", PAGES)):
+        text = client.get("/c/owls/pages", show=show).text
+        assert text.count("/page?url=") == count, show
+        assert ("No failed page is here" in text) == (show == "failed")
+
+
+def test_undo_says_what_it_takes_back(client: Client, place: tuple[Path, str]) -> None:
+    assert 'data-key="z"' not in client.get("/c/owls/review").text
+    asked = {"urls": [f"{place[1]}/owls/{number}" for number in (1, 2)], "verdict": "relevant"}
+    client.ask("POST", "/api/collections/owls/verdicts", json.dumps(asked).encode(), content_type="application/json")
+    assert "<small>relevant, 2 pages</small>" in client.get("/c/owls/review").text
+    client.post("/c/owls/undo", back="review")
+    assert said(place) == {}

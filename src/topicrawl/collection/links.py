@@ -46,10 +46,10 @@ def packed(links: Iterable[tuple[Link, Place | None, Refusal | None]]) -> Packed
     >>> [(link.score, link.refusal, link.anchor) for link in unpacked(row)]
     [(0.5, None, 'A'), (None, 'nofollow', '')]
     """
-    targets, scores, anchors = [], [], []
+    ids, scores, anchors = [], [], []
     refusals: dict[int, str] = {}
     for number, (link, place, refusal) in enumerate(links):
-        targets.append(fingerprint(link.url))
+        ids.append(fingerprint(link.url))
         scores.append(nan if place is None else place.score)
         anchors.append(link.anchor)
         if refusal is not None:
@@ -57,18 +57,23 @@ def packed(links: Iterable[tuple[Link, Place | None, Refusal | None]]) -> Packed
     text = "\n".join(anchors)
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode()
-    return Packed(_bytes("q", targets), _bytes("f", scores), json.dumps(refusals) if refusals else "", text)
+    return Packed(_bytes("q", ids), _bytes("f", scores), json.dumps(refusals) if refusals else "", text)
 
 
 def unpacked(row: Packed) -> list[StoredLink]:
     """The links of a row."""
-    targets, scores = _array("q", row.targets), _array("f", row.scores)
+    ids, scores = _array("q", row.targets), _array("f", row.scores)
     refusals: dict[str, str] = json.loads(row.refusals) if row.refusals else {}
     anchors = row.anchors.split("\n")
     return [
         StoredLink(int(target), None if isnan(score) else float(score), refusals.get(str(number)), anchors[number])
-        for number, (target, score) in enumerate(zip(targets, scores, strict=True))
+        for number, (target, score) in enumerate(zip(ids, scores, strict=True))
     ]
+
+
+def targets(data: bytes) -> set[int]:
+    """The ids of the pages that the links of a row lead to, from its column."""
+    return {int(target) for target in _array("q", data)}
 
 
 def leads_to(row: Packed, target: int) -> StoredLink | None:

@@ -80,6 +80,14 @@ def undo(store: Store, *, at: float) -> list[Verdict]:
     return _read(store.rows(f"SELECT {_COLUMNS} FROM verdicts WHERE act=? ORDER BY number", (act,)))
 
 
+def last(store: Store) -> tuple[Verdict, int] | None:
+    """The act that `undo` would take back: its first verdict, and how many pages it is on. None: there is none."""
+    act = f"({_LAST_ACT})"
+    rows = _read(store.rows(f"SELECT {_COLUMNS} FROM verdicts WHERE act = {act} ORDER BY number LIMIT 1"))
+    ((count,),) = store.rows(f"SELECT count(*) FROM verdicts WHERE act = {act}")
+    return (rows[0], int(str(count))) if rows else None
+
+
 def latest(store: Store, *, until: int = _ALL) -> dict[int, Verdict]:
     """The verdict that counts for each page, by the page's id, in the order they were given; `until` a number."""
     return {row.page: row for row in _read(store.rows(_LATEST, (until,))) if row.verdict != Ruling.NONE}

@@ -20,6 +20,7 @@ from topicrawl.errors import CollectionError, UsageError
 
 _TAIL = 4000  # bytes of what a crawl said last
 _PATIENCE = 15.0  # seconds for a crawl to end when the server does
+_INTERRUPTED = 130  # how a command ends that was told to stop
 
 
 @dataclass
@@ -32,6 +33,11 @@ class Started:
     @property
     def running(self) -> bool:
         return self.process.poll() is None
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended in an error; to be interrupted is none."""
+        return self.process.poll() not in (None, 0, _INTERRUPTED)
 
     def words(self) -> str:
         """The last lines it wrote for people."""
@@ -66,10 +72,10 @@ class Crawls:
         started = self._started.get(directory)
         return started is not None and started.running
 
-    def words(self, directory: Path) -> str:
-        """What the crawl of a directory said last; "": it was not started from here."""
+    def trouble(self, directory: Path) -> str:
+        """Why the crawl of a directory has failed; "": it has not, or was not started from here."""
         started = self._started.get(directory)
-        return started.words() if started is not None else ""
+        return named(directory, started.words()) if started is not None and started.failed else ""
 
     def waiting(self) -> dict[Path, Started]:
         """Crawls that were started, by their directories."""
@@ -88,6 +94,11 @@ class Crawls:
                 started.process.wait()
         for started in self._started.values():
             started.said.close()
+
+
+def named(directory: Path, words: str) -> str:
+    """What a crawl says, without the place on the disk where its directory stands: that is nobody's business."""
+    return words.replace(str(directory), directory.name)
 
 
 def new_directory(home: Path | None, topic: str) -> Path:

@@ -54,7 +54,7 @@ def figures(opened: Opened) -> Figures:
     counts, running = _counts(directory), crawling(directory)
     identity, settings = _table(store, "identity"), _table(store, "settings")
     stopped = store.fact("stopped")
-    paused = running and _paused(store)
+    paused = running and bool(store.fact("paused"))
     state = "paused" if paused else "crawling" if running else str(stopped or "not running")
     return Figures(
         opened.name, opened.topic.name, str(identity.get("strategy", "")), pages, relevant, opened.topic.threshold,
@@ -66,11 +66,6 @@ def figures(opened: Opened) -> Figures:
 def _table(store: Store, name: str) -> dict[str, Carry]:
     fact = store.fact(name)
     return fact if isinstance(fact, dict) else {}
-
-
-def _paused(store: Store) -> bool:
-    said = [order.kind for order in orders.given(store) if order.kind in (Order.PAUSE, Order.RESUME, Order.STOP)]
-    return bool(said) and said[-1] == Order.PAUSE
 
 
 def _speed(store: Store) -> float:

@@ -23,6 +23,7 @@ class Job:
     said: str = ""
     running: bool = True
     process: subprocess.Popen[str] | None = None
+    thread: Thread | None = None
 
 
 @dataclass
@@ -38,7 +39,8 @@ class Jobs:
             if self.running(name):
                 raise CollectionError("that is being done already")
             job = self._jobs[name] = Job(commands)
-        Thread(target=_work, args=(job,), daemon=True).start()
+            job.thread = Thread(target=_work, args=(job,), daemon=True)
+            job.thread.start()
 
     def running(self, name: str) -> bool:
         return name in self._jobs and self._jobs[name].running
@@ -49,6 +51,12 @@ class Jobs:
         if job is None:
             return ""
         return f"{job.done} of {len(job.commands)} done" if job.running else job.said
+
+    def wait(self) -> None:
+        """Until all that was started is done."""
+        for job in self._jobs.values():
+            if job.thread is not None:
+                job.thread.join()
 
     def close(self) -> None:
         """End what is running: it can be done again."""

@@ -13,13 +13,23 @@ from topicrawl.collection import orders, report, verdicts
 from topicrawl.collection.orders import Order
 from topicrawl.errors import CollectionError
 from topicrawl.urls import fingerprint
-from topicrawl.web import drawing, figures, reader
+from topicrawl.web import drawing, figures, linkmap
+from topicrawl.web.crawls import named
+from topicrawl.web.reading import reading
 from topicrawl.web.shelves import Opened
 from topicrawl.web.site import Form, Site, shown
 
-_NEXT = 15  # links
+_NEXT = 12  # links
 _PAGE = 50  # rows of a list
 _HOSTS = 12
+_WAYS = 25  # of the map
+#: What the list of pages can be narrowed to; each condition takes the threshold.
+_SHOWN = {
+    "all": "failure IS NULL AND ? >= 0",
+    "relevant": "failure IS NULL AND relevance >= ?",
+    "reviewed": "failure IS NULL AND ? >= 0 AND step IN (SELECT p.step FROM pages p JOIN verdicts v ON v.page = p.id)",
+    "failed": "failure IS NOT NULL AND ? >= 0",
+}
 
 
 @shown
@@ -34,7 +44,7 @@ def home(site: Site, request: Request, form: Form) -> Response:
             broken.append((name, str(error)))
     known = {directory for directory in site.shelves.all().values()}
     started = [
-        (directory.name, started.running, started.words())
+        (directory.name, started.running, named(directory, started.words()))
         for directory, started in site.crawls.waiting().items()
         if directory not in known
     ]
@@ -49,13 +59,6 @@ def collection(site: Site, request: Request, form: Form) -> Response:
     """One collection: what it has, what it does, what comes next."""
     with site.shelves.opened(request.path_params["name"]) as opened:
         return site.page("collection.html", **_watched(site, opened))
-
-
-@shown
-def live(site: Site, request: Request, form: Form) -> Response:
-    """The part of a collection's page that changes while it is crawled."""
-    with site.shelves.opened(request.path_params["name"]) as opened:
-        return site.page("live.html", **_watched(site, opened))
 
 
 def _watched(site: Site, opened: Opened) -> dict[str, Any]:
@@ -73,8 +76,9 @@ def _watched(site: Site, opened: Opened) -> dict[str, Any]:
         "next": figures.coming(opened, _NEXT),
         "heeded": figures.heeded(opened),
         "pending": figures.pending(opened),
-        "words": [*opened.topic.all_words.items(), *orders.standing(opened.store, Order.WORD).items()],
-        "said": site.crawls.words(opened.directory),
+        "words": list(opened.topic.all_words),
+        "trouble": site.crawls.trouble(opened.directory),
+        "added": orders.standing(opened.store, Order.WORD),
     }
 
 
@@ -82,19 +86,20 @@ def _watched(site: Site, opened: Opened) -> dict[str, Any]:
 def pages(site: Site, request: Request, form: Form) -> Response:
     """The pages of a collection, the newest first; as many as fit on a screen or two."""
     before = form.number("before", 0, most=1 << 40)
+    show = form.text("show") if form.text("show") in _SHOWN else "all"
     with site.shelves.opened(request.path_params["name"]) as opened:
         visits = list(
             opened.store.each(
-                "SELECT step, url, relevance FROM visits WHERE failure IS NULL AND (? = 0 OR step < ?)"
+                f"SELECT step, url, relevance, failure, detail FROM visits WHERE {_SHOWN[show]} AND (? = 0 OR step < ?)"
                 " ORDER BY step DESC LIMIT ?",
-                (before, before, _PAGE),
+                (opened.topic.threshold, before, before, _PAGE),
             )
         )
-        rows = [(step, str(url), _title(opened, str(url)), relevance) for step, url, relevance in visits]
+        rows = [(step, str(url), _title(opened, str(url)), *rest) for step, url, *rest in visits]
         said = {row.url: str(row.verdict) for row in verdicts.latest(opened.store).values()}
         return site.page(
             "pages.html", it=figures.figures(opened), rows=rows, said=said, more=len(rows) == _PAGE,
-            last=rows[-1][0] if rows else 0, before=before,
+            last=rows[-1][0] if rows else 0, before=before, show=show, choices=list(_SHOWN),
         )  # fmt: skip
 
 
@@ -115,19 +120,17 @@ def page(site: Site, request: Request, form: Form) -> Response:
             return site.page("error.html", code=404, status=404, message=message)
         verdict = verdicts.latest(opened.store).get(fingerprint(visit.url))
         return site.page(
-            "reader.html", it=it, view=reader.stored_view(opened.archive, visit, opened.topic), visit=visit,
-            path=figures.path_to(opened, visit), verdict=str(verdict.verdict) if verdict else "",
+            "reader.html", it=it, **reading(opened, visit), verdict=str(verdict.verdict) if verdict else "",
             back=f"page?{request.url.query}",
         )  # fmt: skip
 
 
 @shown
 def map_of(site: Site, request: Request, form: Form) -> Response:
-    """Which hosts led to which."""
+    """Which hosts link to which, and what communities they form."""
     with site.shelves.opened(request.path_params["name"]) as opened:
-        counted, ways = drawing.host_links(opened.store)
-        rows = [(one, other, count) for (one, other), count in ways.most_common(40)]
+        drawn = linkmap.link_map(opened.store)
+        rows = [(one, other, count) for (one, other), count in drawn.ways.most_common(_WAYS)]
         return site.page(
-            "map.html", it=figures.figures(opened), picture=Markup(drawing.map_svg(counted, ways)), ways=rows,
-            hosts=len(counted),
+            "map.html", it=figures.figures(opened), drawn=drawn, picture=Markup(linkmap.map_svg(drawn)), ways=rows,
         )  # fmt: skip

@@ -6,6 +6,7 @@ What comes out is text alone. Templates escape it; nothing of the page's own HTM
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,7 @@ from topicrawl.topic import Topic
 
 LONGEST = 60_000  # characters that are shown
 MOST_LINKS = 300
+_AROUND = 160  # characters beside a link
 _WORD = re.compile(r"[\w’']+", re.UNICODE)
 
 #: A piece of text, and whether it is one of the topic's words.
@@ -42,6 +44,12 @@ class View:
     def marked(self) -> int:
         """How often the topic's words occur."""
         return sum(is_marked for paragraph in self.paragraphs for _, is_marked in paragraph)
+
+    @property
+    def found(self) -> list[tuple[str, int]]:
+        """The topic's words as they stand on the page, the most frequent first."""
+        forms = Counter(text.lower() for paragraph in self.paragraphs for text, is_marked in paragraph if is_marked)
+        return forms.most_common(8)
 
 
 def stored_view(archive: Archive, visit: Stored, topic: Topic) -> View:
@@ -74,6 +82,39 @@ def page_view(page: Page, topic: Topic) -> View:
     return View(
         page.url, page.title or page.url, page.language, paragraphs, links, len(page.words), len(page.text) > LONGEST
     )
+
+
+@dataclass(frozen=True)
+class Lead:
+    """The link that led to a page, as it stood on the page before."""
+
+    source: str
+    heading: tuple[Piece, ...] = ()
+    anchor: tuple[Piece, ...] = ()
+    before: tuple[Piece, ...] = ()  # of the sentence around it
+    after: tuple[Piece, ...] = ()
+
+
+def lead(archive: Archive, before: Stored, visit: Stored, topic: Topic) -> Lead:
+    """The link on the page `before` that led to a page; where that cannot be read any more, its anchor alone."""
+    marker = Marker(topic)
+    plain = Lead(before.url, anchor=tuple(marker.pieces(visit.anchor)))
+    if before.spot is None:
+        return plain
+    try:
+        response = replace(archive.read(before.spot), url=before.requested, final_url=before.url)
+    except DamagedError:
+        return plain
+    page = parse.read(response, before.link)
+    if isinstance(page, Failure):
+        return plain
+    same = [link for link in page.links if link.url == visit.requested]
+    found = next((link for link in same if link.anchor == visit.anchor), same[0] if same else None)
+    if found is None:
+        return plain
+    first, _, rest = found.sentence.partition(found.anchor) if found.anchor else (found.sentence, "", "")
+    texts = (found.heading, visit.anchor, first[-_AROUND:], rest[:_AROUND])
+    return Lead(before.url, *(tuple(marker.pieces(text)) for text in texts))
 
 
 class Marker:

@@ -14,8 +14,9 @@ from topicrawl.collection.review import Candidate, Group
 from topicrawl.collection.store import Store
 from topicrawl.collection.verdicts import Ruling
 from topicrawl.urls import fingerprint
-from topicrawl.web import figures, reader
+from topicrawl.web import figures
 from topicrawl.web.actions import ruled
+from topicrawl.web.reading import reading
 from topicrawl.web.shelves import Opened
 from topicrawl.web.site import Form, Site, go, home_of, shown
 
@@ -61,17 +62,22 @@ def queue(site: Site, request: Request, form: Form) -> Response:
             "place": place, "first": max(0, place - 2), "judged": len(verdicts.latest(opened.store)),
             "accepted": sum(group.accepted for group in made), "groups": len(made), "read": read, "missed": missed,
             "undoubted": len(review.undoubted(pages, threshold)), "heeded": figures.heeded(opened),
-            "pending": figures.pending(opened),
+            "pending": figures.pending(opened), "last": verdicts.last(opened.store),
         }  # fmt: skip
         if not waiting:
             return site.page("review.html", **values, view=None)
         candidate, group = waiting[place]
         visit = opened.store.visit_of(candidate.url)
         assert visit is not None
-        return site.page(
-            "review.html", **values, view=reader.stored_view(opened.archive, visit, opened.topic), visit=visit,
-            path=figures.path_to(opened, visit), group=group, verdict="", back=f"review?place={place}",
-        )  # fmt: skip
+        return site.page("review.html", **values, **reading(opened, visit), group=group)
+
+
+@shown
+def followed(site: Site, request: Request, form: Form) -> Response:
+    """Whether the crawl has followed what was said: the part of the page that changes by itself."""
+    with site.shelves.opened(request.path_params["name"]) as opened:
+        said, waiting = figures.heeded(opened), figures.pending(opened)
+        return site.page("followed.html", it=figures.figures(opened), heeded=said, pending=waiting)
 
 
 @shown

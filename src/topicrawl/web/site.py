@@ -32,7 +32,9 @@ def _templates() -> Environment:
         loader=PackageLoader("topicrawl.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    made.filters.update(query=query, ago=ago, number=lambda value: f"{value:,}", short=short, outside=outside)
+    made.filters.update(
+        query=query, ago=ago, number=lambda value: f"{value:,}", short=short, outside=outside, bare=bare
+    )
     made.globals["version"] = __version__
     return made
 
@@ -165,6 +167,14 @@ def short(text: str, most: int = 80) -> str:
     'abc…'
     """
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def bare(url: str) -> str:
+    """
+    >>> bare("https://a.example/b")
+    'a.example/b'
+    """
+    return url.partition("://")[2] or url
 
 
 def outside(url: str) -> str:

@@ -7,15 +7,17 @@ addEventListener("keydown", (event) => {
 });
 const live = document.querySelector("[data-live]");
 if (live) {
-  let last = live.innerHTML;
   const look = async () => {
-    // What someone is about to press must not move away.
-    if (!document.hidden && !live.contains(document.activeElement)) {
+    if (!document.hidden) {
       try {
         const answer = await fetch(live.dataset.live);
         if (answer.ok) {
-          const text = await answer.text();
-          if (text !== last) { live.innerHTML = text; last = text; }
+          const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+          for (const part of document.querySelectorAll("[data-part]")) {
+            const now = fresh.getElementById(part.id);
+            // What someone is about to press must not move away.
+            if (now && !part.contains(document.activeElement) && now.innerHTML !== part.innerHTML) part.innerHTML = now.innerHTML;
+          }
         }
       } catch { /* The server is gone for a moment: the next look will tell. */ }
     }
