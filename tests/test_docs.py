@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import json
 import re
 import shlex
@@ -10,18 +11,37 @@ import sqlite3
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 from xml.etree import ElementTree
 
 import click
 import pytest
+from tests.cli.live import live_site
 
 import topicrawl
-from topicrawl import cli, strategies
+from topicrawl import cli, errors, strategies
 from topicrawl import topic as topics
+from topicrawl.cli.crawl_command import NOTHING_FETCHED
+from topicrawl.cli.doctor_command import SOMETHING_TO_FIX
+from topicrawl.cli.progress import Events, Tally
+from topicrawl.cli.status_command import Figures
+from topicrawl.cli.strategies_command import Description
+from topicrawl.cli.why_command import Explanation, Step, Waiting
+from topicrawl.collection import browsing, store, told
 from topicrawl.collection.store import Store
+from topicrawl.discoveries import Discoveries
+from topicrawl.doctor.finding import Area
+from topicrawl.errors import TopicrawlError
+from topicrawl.frontier import sqlite_file
+from topicrawl.frontier.contract import Counts
 from topicrawl.records import Failure, Refusal
+from topicrawl.refresh import Looked
+from topicrawl.search import feedback, index_file
+from topicrawl.search.answers import Answer, Asked, Feedback, Hit
+from topicrawl.seeds.found import Found
+from topicrawl.seeds.voting import Group, Seed
 from topicrawl.settings import known_settings, read_settings
 
 ROOT = Path(__file__).parent.parent
@@ -77,6 +97,92 @@ def test_every_setting_is_documented() -> None:
 @pytest.mark.parametrize("reason", [*Failure, *Refusal], ids=str)
 def test_every_named_reason_is_documented(reason: Failure | Refusal) -> None:
     assert f"\n| `{reason}` |" in reference("failures")
+
+
+def test_every_exit_code_is_documented() -> None:
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, TopicrawlError)]
+    text = reference("exit-codes")
+    for kind in kinds:
+        assert f"\n| `{kind.__name__}` | {kind.exit_code} |" in text
+    codes = {0, cli.INTERRUPTED, NOTHING_FETCHED, SOMETHING_TO_FIX, *(kind.exit_code for kind in kinds)}
+    assert set(map(int, re.findall(r"^\| (\d+) \|", text, re.M))) == codes
+
+
+def test_every_variable_of_the_environment_that_is_read_is_documented() -> None:
+    read = re.compile(r'environ(?:\.get\(|\[)"(\w+)"|envvar="(\w+)"|environment\.get\("(\w+)"')
+    files = [path for folder in ("src", "tests", "bench") for path in (ROOT / folder).rglob("*.py")]
+    names = {name for path in files for found in read.findall(path.read_text("utf-8")) for name in found if name}
+    assert "SEARXNG_URL" in names
+    assert {name for name in names if f"`{name}`" not in reference("environment")} == set()
+
+
+def test_every_file_of_a_directory_is_documented() -> None:
+    listed = reference("collection").partition("\n\nCopy a directory")[0]
+    written = {"topicrawl.sqlite", "frontier.sqlite", "topic.toml", "crawl.log", "lock", "search.lock", told.SEEDS}
+    written |= {told.TOLD, feedback.FILE, index_file.FILE, browsing.FILE, "warc/", "examples/", f"{browsing.FOLDER}/"}
+    assert {name for name in written if f"`{name}" not in listed} == set()
+
+
+def test_the_formats_of_the_databases_are_documented() -> None:
+    said = f"{store.SHAPE.version} of `topicrawl.sqlite`, {sqlite_file.SHAPE.version} of `frontier.sqlite` and"
+    assert said in reference("collection")
+    assert sqlite_file.SHAPE.version == index_file.SHAPE.version
+
+
+def shown(event: str) -> set[str]:
+    """The fields that the documentation names for an event or a command, those of tables in it included."""
+    return {name for row in re.findall(rf"^\| `{event}` \| (.*)", reference("output"), re.M) for name in ticked(row)}
+
+
+def ticked(text: str) -> list[str]:
+    return re.findall(r"`(\w+)`", text)
+
+
+def test_every_event_of_a_crawl_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
+    events = Events()
+    events.start("owls", True)
+    events.visit(topicrawl.Visit(1, topicrawl.Link("http://a/"), topicrawl.Place(1.0), "http://a/"))
+    events.stop(Tally(topicrawl.Topic.of("owls"), 0), Counts(0, 0, 0, 0, 0), topicrawl.Stop.EMPTY)
+    for line in capsys.readouterr().out.splitlines():
+        event = json.loads(line)
+        assert event.keys() - {"event"} <= shown(event["event"]), event
+
+
+@pytest.mark.parametrize("reason", topicrawl.Stop, ids=lambda reason: reason.name)
+def test_every_end_of_a_crawl_is_documented(reason: topicrawl.Stop) -> None:
+    assert f"\n| `{reason}` |" in reference("output")
+
+
+def test_every_figure_of_a_status_is_documented() -> None:
+    figures = [field.name for field in dataclasses.fields(Figures)]
+    assert [name for name in figures if f"\n| `{name}` |" not in reference("output")] == []
+    outlook = Discoveries(0.5).outlook(1).values()
+    assert outlook.keys() <= shown("outlook")
+
+
+@pytest.mark.parametrize(
+    ("command", "fields"),
+    [
+        ("doctor", {"directory", "problems", "warnings", "findings", *Area("a").ok("b", "c").table()}),
+        ("look", {*Looked._fields}),
+        ("why", {field.name for kind in (Explanation, Step, Waiting) for field in dataclasses.fields(kind)}),
+        ("strategies", {field.name for field in dataclasses.fields(Description)}),
+        ("search", {field.name for kind in (Answer, Asked, Hit) for field in dataclasses.fields(kind)}),
+    ],
+    ids=["doctor", "refresh", "why", "strategies", "search"],
+)
+def test_every_field_of_a_command_is_documented(command: str, fields: set[str]) -> None:
+    assert fields - shown(command) == set()
+
+
+def test_every_field_of_a_file_is_documented() -> None:
+    seeds = Found("q", (Seed("http://a/", Group.RELEVANT, {}, ""),)).table()
+    row = re.search(r"^\| `seeds.json`.*", reference("output"), re.M)
+    assert row
+    assert {*seeds, *seeds["seeds"][0]} <= set(ticked(row[0]))
+    line = re.search(r"^\| `feedback.jsonl`.*", reference("output"), re.M)
+    assert line
+    assert {field.name for field in dataclasses.fields(Feedback)} <= set(ticked(line[0]))
 
 
 @pytest.mark.parametrize("name", topicrawl.__all__)
@@ -250,6 +356,43 @@ print(one.judged == two.judged == {"a": (0.5, 1)})
 
 def test_the_strategy_of_the_guide_remembers_what_it_learned(guide: Path) -> None:
     assert python(guide, "-c", _REMEMBERS).stdout == "True\n"
+
+
+def test_the_judge_of_the_guide_judges_and_can_be_taught(web: Path) -> None:
+    (text,) = blocks(DOCS / "how-to" / "write-a-relevance-model.md", "python")
+    (web / "my_judge.py").write_text(text, "utf-8")
+    task = json.loads((web / "sample-web" / "tasks.json").read_text("utf-8"))[0]
+    run = ("-P", "-m", "topicrawl", "lab", "run", "sample-web", "--words", task["words"], "--seed", task["seeds"][0])
+    ran = python(web, *run, "--judge", "my_judge:Beginning:words=30", "--pages", "30")
+    assert len({json.loads(line)["relevance"] for line in ran.stdout.splitlines()}) > 3
+    assert python(web, "-c", _TAUGHT).stdout == "[0.0, 0.1, 0.0]\n"
+
+
+_TAUGHT = """
+from my_judge import Beginning
+from topicrawl import Page, Topic
+judge, page = Beginning(Topic.of("owls")), Page("http://a/1", "Trains")
+scores = [judge.score(page)]
+judge.learn(Page("http://a/2"), True)
+scores.append(judge.score(page))
+judge.forget("http://a/2")
+print([*scores, judge.score(page)])
+"""
+
+
+def test_the_seed_provider_of_the_guide_asks_a_wiki(web: Path) -> None:
+    def wiki(path: str) -> tuple[int, Mapping[str, str], bytes]:
+        rows = [{"title": "Dengue fever", "snippet": 'A <span class="x">fever</span>'}, {"title": "Aedes"}]
+        assert parse_qs(urlsplit(path).query)["srsearch"] == ["dengue fever"]
+        return 200, {"Content-Type": "application/json"}, json.dumps({"query": {"search": rows}}).encode()
+
+    (text,) = blocks(DOCS / "how-to" / "write-a-seed-provider.md", "python")
+    (web / "my_wiki.py").write_text(text, "utf-8")
+    with live_site(wiki) as (site, _):
+        asked = ("dengue fever", "--engine", f"my_wiki:Wiki:site={site}", "--allow-net", "127.0.0.0/8", "--json")
+        found = json.loads(python(web, "-P", "-m", "topicrawl", "seeds", *asked).stdout)
+    assert [seed["url"] for seed in found["seeds"]] == [f"{site}/wiki/Dengue_fever", f"{site}/wiki/Aedes"]
+    assert found["answers"][0]["hits"][0]["snippet"] == "A fever"
 
 
 def test_the_counting_script_of_the_guide_works(web: Path) -> None:

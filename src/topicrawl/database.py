@@ -7,7 +7,7 @@ import fcntl
 import os
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from topicrawl.errors import CollectionError, DamagedError, SpaceError, Topicraw
 
 _CACHE_KIB = 16384  # of each file; a long crawl outgrows any cache, and must not grow with it
 _CHECKPOINT_PAGES = 4000  # 16 MB: few enough to be quick, many enough that commits seldom pay for it
+_BETWEEN_LOOKS = 100_000  # steps of SQLite's machine, some milliseconds
 
 # What a full disk, a quota or a limit on file sizes looks like from here.
 _NO_SPACE = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE})
@@ -98,15 +99,16 @@ def is_held(path: Path) -> bool:
 class Database:
     """A connection to a file of ours; a file that is new or empty is made, and an older one is brought up to date.
 
-    A reader changes nothing: it sees an older file as if it were up to date, with nothing in what is new.
+    A reader changes nothing: it sees an older file as if it were up to date, with nothing in what is new. A reader of
+    a `still` file, which nobody has open, does not even make SQLite's own files beside it.
     """
 
-    def __init__(self, path: Path, shape: Shape, *, readonly: bool = False) -> None:
+    def __init__(self, path: Path, shape: Shape, *, readonly: bool = False, still: bool = False) -> None:
         self.path = path
         with errors_of(path):
             if readonly and not path.exists():
                 raise CollectionError(f"{path} does not exist: there is no crawl here")
-        address = f"{path.absolute().as_uri()}?mode={'ro' if readonly else 'rwc'}"
+        address = f"{path.absolute().as_uri()}?mode={'ro' if readonly else 'rwc'}{'&immutable=1' if still else ''}"
         with errors_of(path):
             connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=10.0)
             try:
@@ -139,6 +141,10 @@ class Database:
         with self.transaction():
             yield
         self.execute("PRAGMA synchronous = NORMAL")
+
+    def bounded(self, over: Callable[[], bool]) -> None:
+        """Break long questions off when `over` says so: whoever asked gets an error of the file."""
+        self._connection.set_progress_handler(lambda: int(over()), _BETWEEN_LOOKS)
 
     def close(self) -> None:
         with errors_of(self.path):

@@ -48,6 +48,7 @@ from topicrawl.parse.main_text import read_main
 from topicrawl.parts import Found, Parts
 from topicrawl.placing import Fences
 from topicrawl.records import Carry, Link, Response
+from topicrawl.relevance import guest
 from topicrawl.relevance.taught import Taught
 from topicrawl.relevance.tongues import Tongues
 from topicrawl.seeds.asking import answers
@@ -124,7 +125,8 @@ def identity(topic: Topic, settings: Settings) -> dict[str, Carry]:
     words: dict[str, Carry] = {"words": dict(topic.words)}
     for language, its in topic.translations.items():
         words[f"words in {language}"] = dict(its)
-    return {**words, "strategy": settings.strategy}
+    judge: dict[str, Carry] = {"judge": settings.judge} if settings.judge else {}
+    return {**words, "strategy": settings.strategy, **judge}
 
 
 @asynccontextmanager
@@ -144,7 +146,7 @@ async def open_crawl(
     urls = _within(seeds, settings)
     strategy = strategies.make(settings.strategy)
     told, engines = Told(directory, found), _engines(settings, strategy)
-    strategy.begin(Setting(topic, Tongues(topic), Random(0), told.description))
+    strategy.begin(Setting(topic, _vsm(topic, settings), Random(0), told.description))
 
     async def train() -> None:
         strategy.prepare(await _material(topic, settings, told, engines, styles=strategy.styles))
@@ -173,16 +175,32 @@ async def open_crawl(
         collection.store.set_facts({"settings": _plain(settings), "stopped": None})
         await reopen_failed(frontier, collection.store, urls)
         await crawl.seed(seed_links(urls))
-        await stack.enter_async_context(
-            steered(collection, crawl) if member is None else member.steered(collection, crawl)
-        )
-        await stack.enter_async_context(nullcontext() if member is None else member.alive(crawl))
+        await stack.enter_async_context(_attended(member, collection, crawl))
         try:
             yield crawl
         finally:
             await crawl.close()
             # What was learned is worth keeping also when the crawl ended in an error.
             keeping.checkpoint.save()
+
+
+@asynccontextmanager
+async def _attended(member: Membership | None, collection: Collection, crawl: Crawl) -> AsyncIterator[None]:
+    """Listens to those who steer the crawl; where it is shared, tells the others that this worker lives."""
+    if member is None:
+        async with steered(collection, crawl):
+            yield
+    else:
+        async with member.steered(collection, crawl), member.alive(crawl):
+            yield
+
+
+def _vsm(topic: Topic, settings: Settings) -> Tongues:
+    """The topic's similarity; pages are judged by the user's own judge, if there is one."""
+    vsm = Tongues(topic)
+    if settings.judge:
+        vsm.judge = guest.make(settings.judge, topic)
+    return vsm
 
 
 @contextmanager
@@ -292,9 +310,9 @@ def same(directory: Path, known: Carry, wanted: Carry) -> None:
     """Refuse to go on with a crawl that was started as another."""
     if not isinstance(known, dict) or not isinstance(wanted, dict):
         return
-    for name, value in wanted.items():
-        if known.get(name) != value:
-            before, now = (_shown(it) for it in (known.get(name), value))
+    for name in dict.fromkeys((*wanted, *known)):
+        if known.get(name) != wanted.get(name):
+            before, now = (_shown(table.get(name)) for table in (known, wanted))
             raise SettingError(
                 f"{directory} holds a crawl with another {name}: {before}, not {now}; name another directory with --out"
             )
@@ -303,7 +321,7 @@ def same(directory: Path, known: Carry, wanted: Carry) -> None:
 def _shown(value: Carry) -> str:
     """A part of a crawl's identity for people; weights only where they differ from 1."""
     if not isinstance(value, dict):
-        return str(value)
+        return "none" if value is None else str(value)
     return " ".join(word if weight == 1.0 else f"{word}={weight}" for word, weight in value.items())
 
 
@@ -345,7 +363,8 @@ def _documents(settings: Settings) -> AbstractContextManager[Documents | None]:
 def _crawl(
     keeping: Keeping, strategy: Strategy, settings: Settings, frontier: Frontier, documents: Documents | None
 ) -> Crawl:
-    discoveries = Discoveries(strategy.setting.topic.threshold, settings.stop_when_found)
+    topic = strategy.setting.topic
+    discoveries = Discoveries(topic.threshold, settings.stop_when_found)
     discoveries.again(report.discoveries(keeping.collection.store, discoveries.threshold))
     collection = keeping.collection
     duplicates = Duplicates(Shelf(collection.store, collection.archive, partial(parse.read, context=False)))
@@ -356,7 +375,7 @@ def _crawl(
         parse=partial(
             read_main if settings.main_text else parse.read, styles=strategy.styles, context=strategy.context
         ),
-        relevance=Taught(strategy.setting.vsm),
+        relevance=strategy.setting.vsm.judge or Taught(strategy.setting.vsm),
         strategy=strategy,
         keep=keeping,
         clock=time.time,
@@ -364,7 +383,7 @@ def _crawl(
             Limits(depth=settings.depth, length=settings.url_length),
             Monotony(),
             scope=keeping.polite.scope,
-            guidance=Guidance(strategy.setting.topic.lexicon, strategy.setting.topic.own),
+            guidance=Guidance(topic.lexicon, topic.own),
         ),
         delay_of=keeping.polite.delay_of,
         documents=documents,

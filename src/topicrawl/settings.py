@@ -13,6 +13,7 @@ from typing import Annotated, NamedTuple, get_args, get_origin, get_type_hints
 from topicrawl import strategies
 from topicrawl.errors import SeedError, SettingError
 from topicrawl.fetch.guard import networks
+from topicrawl.relevance import guest
 from topicrawl.topic import toml_table
 from topicrawl.urls import canonical, host
 
@@ -24,6 +25,7 @@ class Settings:
     """Everything about a crawl that can be set, by option or in a TOML file; each with its sentence."""
 
     strategy: Annotated[str, "Which crawler orders the links: name or name:parameter=value,…"] = "best_first"
+    judge: Annotated[str, "Who judges pages: a class of your own as module:Class; by default the topic's words."] = ""
     learn_from: Annotated[str, "A recorded web, or an earlier crawl's directory, where example pages are read."] = ""
     engine: Annotated[tuple[str, ...], "A search engine to ask; `topicrawl seeds --help` lists them."] = ()
     searxng: Annotated[str, "The address of a SearXNG server to ask; else SEARXNG_URL in the environment."] = ""
@@ -77,6 +79,8 @@ class Settings:
         networks(self.allow_net)
         self.addresses()
         strategies.make(self.strategy)
+        if self.judge:
+            guest.known(self.judge)
         if not self.contact.isprintable() or not self.contact.isascii():
             raise SettingError(f"contact is {self.contact!r}: it goes into a header, so write plain ASCII on one line")
         if self.proxy and canonical(self.proxy) is None:

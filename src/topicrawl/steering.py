@@ -26,7 +26,7 @@ from topicrawl.errors import DamagedError, TopicError, TopicrawlError
 from topicrawl.frontier.sqlite_look import SqliteLook, look
 from topicrawl.guidance import Guidance
 from topicrawl.records import Carry, Page
-from topicrawl.relevance.taught import Taught
+from topicrawl.relevance.model import Forgetful, Relevance
 from topicrawl.settings import seed_urls
 from topicrawl.strategies.strategy import Strategy
 from topicrawl.topic import Topic
@@ -45,7 +45,7 @@ class Steering:
     collection: Collection
     crawl: Crawl
     guidance: Guidance
-    judge: Taught
+    judge: Relevance
     every: float = _LOOK
     clock: Callable[[], float] = time
     _number: int = 0  # of the last verdict that is known
@@ -132,7 +132,8 @@ class Steering:
         link = replace(row.link, url=row.url)
         if before is not None and before.relevant is not None:
             self.guidance.judge(link, relevant=before.relevant, title=title, count=-1)
-            self.judge.forget(row.url)
+            if isinstance(self.judge, Forgetful):
+                self.judge.forget(row.url)
         if verdict.relevant is None:
             return
         self._counted[verdict.page] = verdict
@@ -181,9 +182,10 @@ class Steering:
         for word in [word for word, weight in words.items() if not weight]:
             del self.guidance.words[word]
         if words:
-            vsm, strategy = self.judge.vsm, self.crawl.parts.strategy
+            strategy = self.crawl.parts.strategy
             try:
-                vsm.retell(_with_words(strategy, self.guidance.words))
+                # Shared with the judge, unless that is one of the user's own.
+                strategy.setting.vsm.retell(_with_words(strategy, self.guidance.words))
             except TopicError as error:
                 log.warning("words were not taken up: %s", error)
 
@@ -224,8 +226,7 @@ def _with_words(strategy: Strategy, words: dict[str, float]) -> Topic:
 
 
 def steered(collection: Collection, crawl: Crawl) -> Steering:
-    """The steering of a crawl whose judge can be taught and whose fences have a guidance."""
-    judge, guidance = crawl.parts.relevance, crawl.parts.fences.guidance
-    assert isinstance(judge, Taught)
+    """The steering of a crawl whose fences have a guidance."""
+    guidance = crawl.parts.fences.guidance
     assert guidance is not None
-    return Steering(collection, crawl, guidance, judge)
+    return Steering(collection, crawl, guidance, crawl.parts.relevance)

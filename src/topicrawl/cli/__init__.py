@@ -28,6 +28,7 @@ COMMANDS = {
     "strategies": "The crawlers that there are, with their parameters.",
     "train": "Learn from examples and browsing sessions, for crawls to come.",
     "lab": "Run crawlers over a recorded web.",
+    "doctor": "What is wrong with the installation, the machine or a crawl, and what to do.",
     "demo": "Crawl a made-up web on this machine, best-first beside breadth-first.",
 }
 

@@ -71,6 +71,7 @@ class Out:
 @click.option("--topic", "topic_file", type=click.Path(path_type=Path), help="A topic.toml instead of words.")
 @click.option("--seed", "seeds", multiple=True, required=True, help="Where to start; may be repeated.")
 @click.option("--strategy", default="best_first", show_default=True, help="name or name:parameter=value,…")
+@click.option("--judge", default="", metavar="TEXT", help="Who judges pages: your own, as module:Class.")
 @click.option("--pages", "fetches", default=1000, show_default=True, type=click.IntRange(1), help="Fetches to make.")
 @click.option(
     "--out",
@@ -112,6 +113,7 @@ class Run:
     topic_file: Path | None
     seeds: tuple[str, ...]
     strategy: str
+    judge: str
     fetches: int
     out: Path | None
     examples: Path | None
@@ -127,6 +129,7 @@ class Run:
             topic=topic.with_examples(found.relevant, found.irrelevant),
             seeds=seed_urls(self.seeds),
             strategy=self.strategy,
+            judge=self.judge,
             fetches=self.fetches,
             sessions=found.walks,
             open_world=self.open_world,

@@ -47,6 +47,7 @@ def command(**options: Any) -> None:
       brave                     Brave's API; its key is read from BRAVE_API_KEY
       commoncrawl:who.int       addresses on a domain that have the words in them
       recorded:found.json       answers of an earlier --out found.json
+      mine:Provider             a class of your own, in mine.py
 
     \b
     Examples:

@@ -26,6 +26,7 @@ from topicrawl.lab.web import ParsedWeb
 from topicrawl.parts import Found, Parts
 from topicrawl.placing import Fences
 from topicrawl.records import Around, Link, Parse, Response, Visit
+from topicrawl.relevance import guest
 from topicrawl.relevance.tongues import judge_of
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.strategies.strategy import Setting
@@ -43,6 +44,7 @@ class Task:
     sessions: Sequence[Sequence[str]] = ()
     open_world: bool = False
     random_seed: int = 0
+    judge: str = ""  # a judge of one's own, as on the command line; "": the topic's words
     distinct: bool = False  # whether pages that repeat others are left out, as a live crawl does
 
 
@@ -82,6 +84,8 @@ def prepared(web: Recording | ParsedWeb, task: Task) -> Crawl:
     strategy = strategies.make(task.strategy)
     wants = Wants(task, styles=strategy.styles, context=strategy.context)
     vsm, material, read = wants.of_parsed(web) if isinstance(web, ParsedWeb) else wants.of_plain(web)
+    if task.judge:
+        vsm.judge = guest.make(task.judge, task.topic)
     strategy.begin(Setting(task.topic, vsm, Random(task.random_seed)))
     strategy.prepare(material)
     remembered = None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from topicrawl.records import Page
 
 
+@runtime_checkable
 class Relevance(Protocol):
     """Judges a page that has been fetched."""
 
@@ -15,3 +16,11 @@ class Relevance(Protocol):
 
     def learn(self, page: Page, relevant: bool) -> None:
         """A reader's verdict on a page."""
+
+
+@runtime_checkable
+class Forgetful(Protocol):
+    """A model that can take back what it learned from a page; others are told the new verdict alone."""
+
+    def forget(self, url: str) -> None:
+        """A verdict was taken back."""

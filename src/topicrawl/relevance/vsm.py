@@ -14,6 +14,7 @@ from math import fsum, hypot
 
 from topicrawl.errors import TopicError
 from topicrawl.records import Page
+from topicrawl.relevance.model import Relevance
 from topicrawl.text.tokens import FENCE, fenced
 from topicrawl.text.tokens import words as tokenise
 from topicrawl.text.vectors import norm
@@ -36,6 +37,8 @@ class Vsm:
     >>> round(vsm.phrase("Fevers of the Dengue"), 6), vsm.phrase("steam locomotive")
     (1.0, 0.0)
     """
+
+    judge: Relevance | None = None  # who scores pages in its place, for all that ask it; texts are still its own
 
     def __init__(self, topic: Topic) -> None:
         self.topic = topic
@@ -64,6 +67,8 @@ class Vsm:
 
     def score(self, page: Page) -> float:
         """The page's similarity. Judge and guide both ask for the same page, so the last answer is kept."""
+        if self.judge is not None:
+            return self.judge.score(page)
         self.weights(page)
         return self._page_score
 

@@ -5,6 +5,7 @@ searxng             the usual engines of a SearXNG server; searxng:google: one o
 brave               Brave's API
 commoncrawl:who.int the pages of a domain in Common Crawl's index
 recorded:FILE       answers that were written down
+module:Class        a provider of one's own
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from topicrawl.errors import SeedError
-from topicrawl.seeds import metasearch
+from topicrawl.outside import is_outside
+from topicrawl.seeds import guest, metasearch
 from topicrawl.seeds.brave import URL as BRAVE
 from topicrawl.seeds.brave import Brave
 from topicrawl.seeds.provider import Get, Provider
@@ -65,8 +67,11 @@ def _provider(spec: str, access: Access) -> Provider:
         "ddgs": _ddgs, "searxng": _searxng, "brave": _brave, "commoncrawl": _common_crawl, "recorded": _recorded,
     }  # fmt: skip
     if kind not in makers:
+        if is_outside(spec):
+            return guest.make(spec, access.get)
         raise SeedError(
-            f"there is no engine {spec!r}: take {', '.join(KINDS)}, with a name behind a colon where needed"
+            f"there is no engine {spec!r}: take {', '.join(KINDS)}, with a name behind a colon where needed, "
+            "or module:Class for one of your own"
         )
     return makers[kind](name.strip(), access)
 

@@ -1,0 +1,231 @@
+"""Whatever is wrong with a collection is found, named with what to do, and left as it is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+import sqlite3
+from collections.abc import Callable
+from hashlib import sha1
+from pathlib import Path
+
+import pytest
+from tests.cli.live import chain, live_site
+
+from topicrawl import Settings, Topic, open_crawl
+from topicrawl.database import Lock
+from topicrawl.doctor.collection import collection, settings_of
+from topicrawl.doctor.finding import Finding, Limits, State
+from topicrawl.frontier.sqlite_file import File
+from topicrawl.search.index import catch_up
+
+PAGES = 12
+
+
+async def crawled(directory: Path, site: str) -> None:
+    settings = Settings(
+        pages=PAGES, delay=0.0, concurrency=7, allow_net=("127.0.0.0/8",), distinct=False, documents=False
+    )
+    async with open_crawl(directory, Topic.of("dengue fever"), [f"{site}/0"], settings) as crawl:
+        async for _ in crawl.visits():
+            pass
+
+
+@pytest.fixture(scope="module")
+def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("healthy") / "crawl"
+    with live_site(chain(40)) as (site, _):
+        asyncio.run(crawled(directory, site))
+    catch_up(directory)
+    for name in ("topicrawl.sqlite", "search.sqlite", "frontier.sqlite"):
+        # Whoever looked at it left SQLite's own files; a writer that closes takes them away.
+        connection = sqlite3.connect(directory / name)
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.close()
+    return directory
+
+
+@pytest.fixture
+def crawl(healthy: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(healthy, tmp_path / "crawl"))
+
+
+def looked(directory: Path, limits: Limits | None = None) -> list[Finding]:
+    return list(collection(directory, limits or Limits()))
+
+
+def traces(directory: Path) -> dict[str, tuple[int, str]]:
+    files = [path for path in sorted(directory.rglob("*")) if path.is_file()]
+    return {path.name: (path.stat().st_mtime_ns, sha1(path.read_bytes()).hexdigest()) for path in files}
+
+
+def wrong(findings: list[Finding]) -> list[Finding]:
+    return [finding for finding in findings if finding.state in (State.WARNING, State.PROBLEM)]
+
+
+def test_a_healthy_collection_is_all_right_and_stays_as_it_was(crawl: Path) -> None:
+    before = traces(crawl)
+    findings = looked(crawl)
+    assert [finding.state for finding in findings if finding.state != State.OK] == [], findings
+    names = {finding.name for finding in findings}
+    assert {"lock", "store", "archive", "records", "frontier", "topic.toml", "learned", "index"} <= names
+    assert f"{PAGES} of {PAGES} pages read back" in {finding.says for finding in findings}
+    assert traces(crawl) == before
+
+
+def sql(directory: Path, name: str, statement: str, *values: object) -> None:
+    connection = sqlite3.connect(directory / name)
+    connection.execute(statement, values)
+    connection.commit()
+    connection.close()
+
+
+def store(statement: str, *values: object) -> Callable[[Path], None]:
+    return lambda directory: sql(directory, "topicrawl.sqlite", statement, *values)
+
+
+def frontier(statement: str) -> Callable[[Path], None]:
+    return lambda directory: sql(directory, "frontier.sqlite", statement)
+
+
+def written(name: str, data: bytes) -> Callable[[Path], None]:
+    return lambda directory: (directory / name).write_bytes(data) and None
+
+
+def gone(name: str) -> Callable[[Path], None]:
+    return lambda directory: (directory / name).unlink()
+
+
+def overwritten(name: str, at: float, data: bytes) -> Callable[[Path], None]:
+    """Put other bytes at a place, given as a share of the file's length; 1 is behind its end."""
+
+    def damage(directory: Path) -> None:
+        with (directory / name).open("r+b") as file:
+            file.seek(int(at * (directory / name).stat().st_size))
+            file.write(data)
+
+    return damage
+
+
+def cut(directory: Path) -> None:
+    path = directory / "warc" / "00001.warc.gz"
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size - 100)
+
+
+def other_frontier(directory: Path) -> None:
+    (directory / "frontier.sqlite").unlink()
+    File(directory / "frontier.sqlite").close()
+
+
+OK, NOTE, WARNING, PROBLEM = State.OK, State.NOTE, State.WARNING, State.PROBLEM
+WARC = "warc/00001.warc.gz"
+DAMAGES: dict[str, tuple[Callable[[Path], None], State, str, str]] = {
+    "a torn tail": (overwritten(WARC, 1, b"\x1f\x8b\x08 torn"), NOTE, "archive", "behind the last page"),
+    "a cut archive": (cut, PROBLEM, "archive", f"1 of its {PAGES} pages"),
+    "a lost archive": (gone(WARC), PROBLEM, "archive", f"is gone, and with it {PAGES} pages"),
+    "a flipped record": (overwritten(WARC, 0.5, b"\xff" * 40), PROBLEM, "records", "do not"),
+    "a page in another's place": (
+        store("UPDATE visits SET (start, length) = (SELECT start, length FROM visits WHERE step = 4) WHERE step = 5"),
+        PROBLEM, "record", "stands in its place",
+    ),
+    "no store": (gone("topicrawl.sqlite"), PROBLEM, "topicrawl.sqlite", "is gone"),
+    "a damaged store": (
+        overwritten("topicrawl.sqlite", 0.3, b"\x00\xff" * 6000), PROBLEM, "topicrawl.sqlite", "damaged",
+    ),
+    "no database": (written("topicrawl.sqlite", b"hello " * 99), PROBLEM, "topicrawl.sqlite", "no database"),
+    "a newer store": (store("PRAGMA user_version = 99"), PROBLEM, "topicrawl.sqlite", "newer Topicrawl"),
+    "a lost visit": (store("DELETE FROM visits WHERE step = 3"), PROBLEM, "store", "1 pages have no visit"),
+    "a torn place": (store("UPDATE visits SET carry = '{' WHERE step = 3"), PROBLEM, "store", "torn JSON"),
+    "torn links": (store("UPDATE links SET targets = x'00'"), PROBLEM, "store", "torn lists of links"),
+    "torn marks": (store("UPDATE pages SET marks = x'00' WHERE step = 3"), PROBLEM, "store", "torn marks"),
+    "a strange failure": (store("UPDATE visits SET failure = 'odd' WHERE step = 3"), PROBLEM, "store", "'odd'"),
+    "a clock set back": (store("UPDATE visits SET at = at + 1e6"), WARNING, "clock", "was set back"),
+    "no frontier": (gone("frontier.sqlite"), PROBLEM, "frontier", "is gone"),
+    "no host": (frontier("DELETE FROM hosts"), PROBLEM, "frontier", "have no host"),
+    "no score": (frontier("UPDATE links SET score = 9e999"), PROBLEM, "frontier", "no finite score"),
+    "no link": (frontier("DELETE FROM links WHERE seq = 2"), PROBLEM, "frontier", "names lead to no link"),
+    "a killed crawl": (frontier("INSERT INTO leased SELECT max(seq), 1 FROM links"), NOTE, "frontier", "1 links were"),
+    "another's frontier": (other_frontier, WARNING, "frontier", "are not known to it"),
+    "another topic": (written("topic.toml", b"[words]\nowls = 1.0\n"), PROBLEM, "topic.toml", "dengue fever, not owls"),
+    "no topic": (written("topic.toml", b"[words"), PROBLEM, "topic.toml", "topic.toml"),
+    "an unknown strategy": (
+        store("UPDATE facts SET value = json_set(value, '$.strategy', 'bst_first') WHERE name = 'settings'"),
+        PROBLEM, "settings", "did you mean 'best_first'",
+    ),
+    "torn learning": (
+        store("UPDATE facts SET value = json_set(value, '$.monotony', json('[7]')) WHERE name = 'learned'"),
+        PROBLEM, "learned", "cannot be taken up",
+    ),
+    "nothing learned": (store("DELETE FROM facts WHERE name = 'learned'"), NOTE, "learned", "nothing was written"),
+    "a torn line": (written("told.jsonl", b'{"kind": "parents"}\n{"ki'), NOTE, "told.jsonl", "1 torn lines"),
+    "torn seeds": (written("seeds.json", b"{"), PROBLEM, "seeds.json", "not a file of"),
+    "a leftover draft": (written("topic.new", b""), NOTE, "topic.new", "draft"),
+    "a broken index": (written("search.sqlite", b"broken " * 99), PROBLEM, "search.sqlite", "no database"),
+    "no index": (gone("search.sqlite"), NOTE, "index", "not made yet"),
+    "half an index": (
+        lambda directory: sql(directory, "search.sqlite", "DELETE FROM pages WHERE number = 3"),
+        PROBLEM, "index", f"has {PAGES - 1} pages, but the words of {PAGES}",
+    ),
+    "an index behind": (
+        lambda directory: sql(directory, "search.sqlite", "UPDATE pages SET state = 0 WHERE number < 4"),
+        NOTE, "index", "3 pages behind",
+    ),
+    "an index that lost pages": (
+        lambda directory: sql(directory, "search.sqlite", "UPDATE pages SET state = -1 WHERE number < 4"),
+        WARNING, "index", "3 pages could not be read",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_what_is_wrong_is_found_and_said_in_one_line(crawl: Path, name: str) -> None:
+    damage, state, where, text = DAMAGES[name]
+    damage(crawl)
+    before = traces(crawl)
+    findings = looked(crawl)
+    found = [it for it in findings if it.name == where and it.state == state and text in it.says]
+    assert found, findings
+    assert all("\n" not in it.says + it.fix for it in findings)
+    assert all(it.fix for it in wrong(findings))
+    assert traces(crawl) == before
+    if state in (OK, NOTE):
+        assert wrong(findings) == []
+
+
+def test_a_running_crawl_is_named_and_its_tail_is_no_matter(crawl: Path) -> None:
+    overwritten(WARC, 1, b"being written")(crawl)
+    lock = Lock(crawl / "lock", crawl)
+    try:
+        findings = looked(crawl)
+    finally:
+        lock.release()
+    assert wrong(findings) == []
+    assert [it.name for it in findings if it.state == State.NOTE] == ["lock"]
+
+
+def test_what_is_not_finished_in_time_is_said_and_is_no_problem(crawl: Path) -> None:
+    ticks = iter(range(10**6))
+    findings = looked(crawl, Limits(seconds=8, clock=lambda: float(next(ticks))))
+    assert wrong(findings) == []
+    assert any("not finished within 8 s" in it.says for it in findings)
+
+
+def test_a_sample_is_spread_evenly_and_holds_the_last_pages(crawl: Path) -> None:
+    told: list[str] = []
+    findings = looked(crawl, Limits(sample=3, progress=told.append))
+    (records,) = [it.says for it in findings if it.name == "records"]
+    found = re.fullmatch(rf"(\d+) of \1 pages read back \(of {PAGES}, evenly spread\)", records)
+    assert found, records
+    # One in four, and the last few.
+    assert PAGES // 4 < int(found[1]) < PAGES
+    assert f"reading page 0 of {found[1]} back" in told
+
+
+def test_the_settings_of_the_crawl_are_known(crawl: Path, tmp_path: Path) -> None:
+    assert settings_of(crawl).concurrency == 7
+    assert settings_of(tmp_path).concurrency == Settings().concurrency
+    sql(crawl, "topicrawl.sqlite", "UPDATE facts SET value = ? WHERE name = 'settings'", json.dumps({"pages": -1}))
+    assert settings_of(crawl) == Settings()
