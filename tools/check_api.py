@@ -22,7 +22,7 @@ _PAGES = 40
 
 def crawled(directory: Path) -> None:
     """A small collection."""
-    with served(SampleWeb(pages=400)) as web:
+    with served(SampleWeb(pages=1200)) as web:
         options = ["--pages", str(_PAGES), "--delay", "0", "--allow-net", "127.0.0.0/8", "--no-documents"]
         resolve = [f"--resolve={host}=127.0.0.1" for host in web.hosts]
         seeds = [f"--seed={url}" for url in web.seeds("dengue fever")]
