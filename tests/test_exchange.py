@@ -106,7 +106,7 @@ def test_every_lesson_is_heard_once_by_all_also_by_those_who_come_later_or_were_
 
 def test_a_lesson_waits_until_the_page_it_comes_from_is_complete(tmp_path: Path) -> None:
     async def use(made: Made) -> None:
-        (one, first), (two, second) = await made(), await made()
+        (one, first), (two, _) = await made(), await made()
         busy: Any = one.crawl
         busy.settled = False
         first.learn("owl")
@@ -122,7 +122,7 @@ def test_a_lesson_waits_until_the_page_it_comes_from_is_complete(tmp_path: Path)
 
 def test_a_lesson_that_cannot_be_read_is_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def use(made: Made) -> None:
-        (one, first), (two, second) = await made(), await made()
+        (one, first), (two, _) = await made(), await made()
         await one.shared.server.ask("XADD", f"{one.shared.base}:lessons", "*", "lesson", b"torn")
         first.learn("owl")
         await one.round()
