@@ -22,7 +22,7 @@ test: install
 
 # The tests that draw by lot and kill, at full length.
 test-long: install
-	TOPICRAWL_LONG=1 $(BIN)/pytest tests/chaos tests/frontier/test_conformance.py
+	TOPICRAWL_LONG=1 $(BIN)/pytest tests/chaos tests/frontier/test_conformance.py tests/test_types.py
 
 test-system:
 	$(if $(SYSTEM_PACKAGES),apt-get update -q && apt-get install -y -q $(SYSTEM_PACKAGES))

@@ -34,7 +34,7 @@ class Finding(NamedTuple):
 
     def table(self) -> dict[str, str]:
         """For programs."""
-        return {"area": self.area, "name": self.name, "state": self.state, "says": self.says, "fix": self.fix}
+        return {"area": self.area, "name": self.name, "state": self.state.value, "says": self.says, "fix": self.fix}
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ EXTRAS = {
     "web": "`topicrawl serve`",
     "search": "several search engines without a key, for `topicrawl seeds`",
     "cluster": "a crawl on several machines (`--frontier redis://…`)",
+    "ray": "workers that Ray starts on its machines: `topicrawl cluster`",
 }
 _WORD = r"[A-Za-z0-9._-]+"
 _REQUIREMENT = re.compile(rf"({_WORD})(?:\[[^\]]*\])?\s*\(?([^;)]*)\)?(?:;.*extra\s*==\s*['\"]({_WORD})['\"].*)?")
