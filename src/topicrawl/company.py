@@ -11,6 +11,7 @@ from typing import Self
 
 from topicrawl.checkpoint import learns
 from topicrawl.crawl import Crawl
+from topicrawl.ending import ended
 from topicrawl.errors import TopicrawlError
 from topicrawl.exchange import Exchange
 from topicrawl.frontier.redis import Redis, pairs
@@ -54,12 +55,11 @@ class Company:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._task.cancel()
-        (ended,) = await asyncio.gather(self._task, return_exceptions=True)
+        (trouble,) = await ended([self._task])
         if error is not None:
             return
-        if isinstance(ended, BaseException) and not isinstance(ended, asyncio.CancelledError):
-            raise ended
+        if trouble is not None:
+            raise trouble
         # What was learned from the last pages.
         await self._rounds_once()
 

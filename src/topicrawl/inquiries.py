@@ -17,6 +17,7 @@ from typing import Self
 
 from topicrawl.collection.told import DESCRIPTION, PARENTS, Told
 from topicrawl.crawl import Crawl
+from topicrawl.ending import ended
 from topicrawl.frontier.contract import Offer
 from topicrawl.placing import Outlink
 from topicrawl.records import Link, Place, Visit
@@ -57,12 +58,11 @@ class Inquiries:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._task.cancel()
-        (ended,) = await asyncio.gather(self._task, return_exceptions=True)
-        if isinstance(ended, Exception):
+        (trouble,) = await ended([self._task])
+        if trouble is not None:
             if error is None:
-                raise ended
-            log.error("engines could not be asked any more: %r", ended)
+                raise trouble
+            log.error("engines could not be asked any more: %r", trouble)
 
     def visited(self, visit: Visit, outlinks: Sequence[Outlink]) -> None:
         """A page was kept: who links to it, if it is relevant, and what is its best link about?"""

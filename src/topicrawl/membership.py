@@ -25,6 +25,7 @@ from topicrawl.budget import Stop
 from topicrawl.collection.directory import Collection, topic_of
 from topicrawl.company import Company
 from topicrawl.crawl import Crawl
+from topicrawl.ending import ended
 from topicrawl.errors import ClusterError, SeedError, SettingError, TopicrawlError, WipedError
 from topicrawl.frontier.contract import Rules
 from topicrawl.frontier.redis import Redis
@@ -129,9 +130,7 @@ class Membership:
         try:
             yield
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await ended(tasks)
 
     async def _tidies(self) -> None:
         """See to it that the queues are no longer than is wanted, beside everything else."""

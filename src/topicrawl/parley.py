@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from topicrawl.collection import orders, verdicts
 from topicrawl.collection.orders import Order
 from topicrawl.collection.verdicts import Verdict
+from topicrawl.ending import ended
 from topicrawl.exchange import packed, place, unpacked
 from topicrawl.frontier.redis import RedisLook
 from topicrawl.frontier.redis_crawl import PAUSED, RUNNING, SharedCrawl
@@ -124,8 +125,7 @@ class Parley(Steering):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._moving is not None:
-            self._moving.cancel()
-            await asyncio.gather(self._moving, return_exceptions=True)
+            await ended([self._moving])
         await super().__aexit__(kind, error, trace)
 
     async def _caught_up(self) -> None:

@@ -22,6 +22,7 @@ from topicrawl.collection.orders import Order, Told
 from topicrawl.collection.store import Stored
 from topicrawl.collection.verdicts import Verdict
 from topicrawl.crawl import Crawl, seed_links
+from topicrawl.ending import ended
 from topicrawl.errors import DamagedError, TopicError, TopicrawlError
 from topicrawl.frontier.sqlite_look import SqliteLook, look
 from topicrawl.guidance import Guidance
@@ -61,10 +62,9 @@ class Steering:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._task.cancel()
-        (ended,) = await asyncio.gather(self._task, return_exceptions=True)
-        if error is None and isinstance(ended, TopicrawlError):
-            raise ended
+        (trouble,) = await ended([self._task])
+        if error is None and isinstance(trouble, TopicrawlError):
+            raise trouble
 
     async def _run(self) -> None:
         while True:

@@ -3,7 +3,8 @@
     python site.py PAGES HOSTS LOG          prints its port when it is ready
 
 Page n stands on host n mod HOSTS (127.0.1.1 and up) and links to pages 2n+1, 2n+2 and a few others,
-so that all pages hang together. A line of the log is: seconds, host, path.
+so that all pages hang together. A line of the log is: seconds, host, path, and by how many seconds it may be late
+because the machine was busy with others: a judge has to know when he slept.
 """
 
 from __future__ import annotations
@@ -18,9 +19,21 @@ def address(page: int, hosts: int, port: int) -> str:
     return f"http://127.0.1.{page % hosts + 1}:{port}/p/{page}"
 
 
+class Awake:
+    """When the server last had a moment."""
+
+    def __init__(self) -> None:
+        self.at = time.time()
+
+    async def keep(self) -> None:
+        while True:
+            self.at = time.time()
+            await asyncio.sleep(0.004)
+
+
 class Site(asyncio.Protocol):
-    def __init__(self, pages: int, hosts: int, log: int) -> None:
-        self.pages, self.hosts, self.log = pages, hosts, log
+    def __init__(self, pages: int, hosts: int, log: int, awake: Awake) -> None:
+        self.pages, self.hosts, self.log, self.awake = pages, hosts, log, awake
         self.data = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -35,7 +48,8 @@ class Site(asyncio.Protocol):
             request, _, self.data = self.data.partition(b"\r\n\r\n")
             path = request.split(b" ", 2)[1].decode()
             host = self.transport.get_extra_info("sockname")[0]
-            os.write(self.log, f"{at:.6f}\t{host}\t{path}\n".encode())
+            late = max(0.0, at - self.awake.at)
+            os.write(self.log, f"{at:.6f}\t{host}\t{path}\t{late:.6f}\n".encode())
             self.answer(path)
 
     def answer(self, path: str) -> None:
@@ -66,13 +80,22 @@ async def main(pages: int, hosts: int, path: str) -> None:
     loop = asyncio.get_running_loop()
     port = 0
     servers = []
+    awake = Awake()
+    keeping = asyncio.create_task(awake.keep())
+
+    def made() -> Site:
+        return Site(pages, hosts, log, awake)
+
     for n in range(hosts):
-        server = await loop.create_server(lambda: Site(pages, hosts, log), f"127.0.1.{n + 1}", port, reuse_address=True)
+        server = await loop.create_server(
+            lambda: Site(pages, hosts, log, awake), f"127.0.1.{n + 1}", port, reuse_address=True
+        )
         port = server.sockets[0].getsockname()[1]
         servers.append(server)
     sys.stdout.write(f"{port}\n")
     sys.stdout.flush()
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    keeping.cancel()
 
 
 if __name__ == "__main__":
