@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from tests.longer import LONG
 
 import topicrawl
 
@@ -53,7 +52,7 @@ def test_the_package_says_that_it_has_types_and_names_each_public_one_for_type_c
     assert named == set(topicrawl.__all__) - {"__version__"}
 
 
-@pytest.mark.skipif(not os.environ.get("TOPICRAWL_LONG"), reason="takes 7 s of CPU: TOPICRAWL_LONG=1")
+@LONG
 def test_a_program_outside_passes_the_strict_checks(tmp_path: Path) -> None:
     for guide, name in GUIDES.items():
         found = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "how-to" / f"{guide}.md").read_text("utf-8"), re.S)

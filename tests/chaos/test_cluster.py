@@ -13,18 +13,19 @@ from pathlib import Path
 
 import pytest
 from tests.chaos.cluster import NAME, Attacked, Plan
+from tests.longer import LONG
 from tests.redis_server import running
 
 FULL = os.environ.get("TOPICRAWL_CHAOS") == "full"
 SHORT = Plan(pages=300, hosts=30, workers=2, kills=2, delay=0.2, lease=1.5, cut=20_000)
-LONG = Plan(
+WHOLE = Plan(
     pages=20_000, hosts=200, workers=4, kills=20, delay=0.2, lease=5.0, server_kills=3, cut=400_000, room=200_000,
     pause=5.0,
 )  # fmt: skip
-PLAN = LONG if FULL else SHORT
+PLAN = WHOLE if FULL else SHORT
 SLACK = 0.02  # seconds by which a busy machine may log a request late
-# In the suite, other tests may keep a worker from sending what it was given leave for; the next request is then too soon
-# after it. That happens to a few; whoever forgets when hosts were asked last, asks all thirty too soon.
+# In the suite, other tests may keep a worker from sending what it was given leave for; the next request is then too
+# soon after it. That happens to a few; whoever forgets when hosts were asked last, asks all thirty too soon.
 LATE = 0.0 if FULL else 0.05
 
 
@@ -46,6 +47,7 @@ def attacked(tmp_path: Path) -> Iterator[Attacked]:
             site.kill()
 
 
+@LONG
 @pytest.mark.chaos
 def test_kills_freezes_restarts_and_a_cut_log_lose_no_page_and_break_no_delay(attacked: Attacked) -> None:
     attacked.first()

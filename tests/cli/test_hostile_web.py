@@ -8,9 +8,12 @@ import sys
 from typing import NamedTuple
 
 import pytest
+from tests.longer import LONG
 from tests.site.hostile import HONEST, HostileWeb, hostile_web
 
 from topicrawl.records import Failure
+
+pytestmark = LONG
 
 LARGEST = 300  # MB that the crawl may take, with bombs of 16 MB and bodies without end
 # A process begins with the peak of the one it was forked from, so a small one stands between the tests and the crawl.

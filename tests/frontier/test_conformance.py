@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -11,11 +10,12 @@ from math import inf
 from typing import Any
 
 import pytest
+from tests.longer import WANTED
 
 from topicrawl.frontier.contract import End, Frontier, Lease, Offer, Rules
 from topicrawl.records import Link, Place
 
-OPERATIONS = 2500 if os.environ.get("TOPICRAWL_LONG") else 1000
+OPERATIONS = 2500 if WANTED else 1000
 TABLE = {
     "polite": Rules(delay=1.0, lease_seconds=30.0),
     "replay": Rules(delay=0.0, parallel=0, lease_seconds=1000.0),

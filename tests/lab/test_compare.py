@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.longer import LONG
 
 from topicrawl.errors import StrategyError, UsageError
 from topicrawl.lab.compare import Asked, Comparison, Table, drawn, entrants, planned
@@ -145,6 +146,7 @@ def test_a_change_of_the_question_is_another_question(asked: Asked) -> None:
     assert not keys(asked, "nb4", "best_first+examples") & keys(fewer)
 
 
+@LONG
 def test_a_strategy_that_lacks_its_input_or_breaks_is_named_with_the_reason(
     web: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -198,6 +200,7 @@ def test_unknown_strategies_and_webs_without_tasks_are_refused(web: Path, tmp_pa
         planned(Asked([bare], ["best_first"], cache=tmp_path))
 
 
+@LONG
 def test_an_interrupted_command_loses_nothing(web: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "topicrawl", "lab", "compare", str(web), "--strategies", "best_first"]
     command += ["--budget", "60", "--jobs", "1", "--out", "out"]

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from tests.longer import LONG
 from tests.tooling import loaded
 
 from topicrawl import strategies
@@ -26,6 +27,7 @@ def field(tool: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     made.web.close()
 
 
+@LONG
 @pytest.mark.parametrize("name", strategies.available())
 def test_a_strategy_finds_no_less_than_its_floor(tool: ModuleType, field: Any, name: str) -> None:
     floors = tool.floors()

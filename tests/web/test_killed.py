@@ -12,6 +12,7 @@ from threading import Event
 from typing import Any
 
 from tests.cli.live import chain, live_site
+from tests.longer import LONG
 from tests.search.made import made, owls
 from tests.web.process import client_of, serving
 from tests.web.served import Client
@@ -19,6 +20,8 @@ from tests.web.served import Client
 from topicrawl.collection import verdicts
 from topicrawl.collection.directory import crawling
 from topicrawl.collection.store import Store
+
+pytestmark = LONG
 
 LENGTH = 12
 PAGES = 1400  # more than are indexed at a time

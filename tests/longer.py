@@ -1,0 +1,10 @@
+"""Tests that take many seconds each: `make test-long` runs them, and so do the checks before a change lands."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+WANTED = bool(os.environ.get("TOPICRAWL_LONG"))
+LONG = pytest.mark.skipif(not WANTED, reason="takes many seconds: make test-long")
