@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from topicrawl import parse
+from topicrawl import judging, parse
 from topicrawl.budget import Budget, Stop
 from topicrawl.crawl import Crawl, seed_links
 from topicrawl.errors import SpaceError
@@ -24,6 +24,7 @@ from topicrawl.strategies import make
 from topicrawl.strategies.best_first import BestFirst
 from topicrawl.strategies.strategy import Setting, Strategy
 from topicrawl.topic import Topic
+from topicrawl.urls import host
 
 TOPIC = Topic.of("dengue fever")
 A, B, C, D = (f"http://{name}.example/" for name in "abcd")
@@ -367,6 +368,19 @@ def test_a_redirect_to_a_host_that_must_be_waited_for_goes_through_the_frontier(
     entry = asyncio.run(crawl.frontier.find(B))
     assert entry is not None
     assert (entry.state, entry.reason) == ("done", f"moved {C}")
+
+
+def test_a_link_whose_turn_was_over_before_it_was_asked_for_waits_again_as_if_nothing_had_happened() -> None:
+    crawl = rig({A: [Failure.TURN] * 5 + [html("x")]})  # type: ignore[list-item]
+    visits = asyncio.run(crawl.go())
+    assert [(visit.step, visit.link.url, visit.failure) for visit in visits] == [(1, A, None)]
+    assert crawl.notes.retries == []
+
+
+def test_a_host_that_redirects_elsewhere_rests_from_the_moment_it_was_asked() -> None:
+    parts = replace(rig({}).crawl.parts, clock=lambda: 100.0, delay_of=lambda host: 10.0)
+    response = Response(B, C, 301, {"location": C}, hops=(Hop(B, 301),), at=97.0)
+    assert judging.pause(parts, host(B), response) == 7.0
 
 
 def test_failures_of_where_a_redirect_leads_are_not_held_against_the_host_that_redirects() -> None:

@@ -40,10 +40,10 @@ async def reading(parts: Parts, link: Link, response: Response) -> Reading:
 
 def pause(parts: Parts, name: str, response: Response) -> float:
     """Seconds from now until the host may be asked again: its delay runs from the last request's start."""
-    if parts.delay_of is None or host(response.final_url) != name:
+    if parts.delay_of is None:
         return 0.0
-    wait = response.wait or 0.0
-    if response.failure != Failure.ROBOTS:
+    wait = (response.wait or 0.0) if host(response.final_url) == name else 0.0
+    if response.failure != Failure.ROBOTS or response.hops:
         delay = parts.delay_of(name)
         # Never longer than the delay: the clock may have been set back since the request left.
         wait = max(wait, min(delay, response.at + delay - parts.clock()))

@@ -124,9 +124,12 @@ class Parley(Steering):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._moving is not None:
-            await ended([self._moving])
-        await super().__aexit__(kind, error, trace)
+        try:
+            # First whoever would begin to move links once more.
+            await super().__aexit__(kind, error, trace)
+        finally:
+            if self._moving is not None:
+                await ended([self._moving])
 
     async def _caught_up(self) -> None:
         """Heed all that was ever said, then tell what was said here since this worker stopped."""

@@ -216,7 +216,8 @@ def _polite(http: Http, settings: Settings, frontier: Frontier, member: Membersh
     polite = Polite(http, delay=settings.delay, robots=settings.robots)
     polite.told = frontier.set_delay
     polite.scope = partial(within, settings.only) if settings.only else None
-    polite.may_start = None if member is None else member.frontier.may_start
+    if member is not None:
+        polite.share(member.frontier.turns)
     return polite
 
 

@@ -42,6 +42,7 @@ class Failure(StrEnum):
     NESTED = "nested_archive"  # an archive inside an archive
     ENCRYPTED = "encrypted"  # a document that asks for a password
     NO_READER = "no_reader"  # a document whose reader is not installed
+    TURN = "turn_over"  # shared crawls: the host was no longer ours to ask when the request was to leave; asked later
     NOT_RECORDED = "not_recorded"  # replay only: the link leads out of the recording
 
 

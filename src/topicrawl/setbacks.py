@@ -10,7 +10,7 @@ from topicrawl.fetch.status import REDIRECTS
 from topicrawl.frontier.contract import Lease, Offer
 from topicrawl.judging import pause
 from topicrawl.parts import Parts
-from topicrawl.records import Response
+from topicrawl.records import Failure, Response
 from topicrawl.urls import host
 
 _STREAKS = 10_000  # hosts whose failures in a row are remembered
@@ -28,6 +28,10 @@ class Setbacks:
 
     async def waits(self, lease: Lease, response: Response) -> bool:
         """Whether the link has gone back to the frontier, or another in its place."""
+        if response.failure is Failure.TURN:
+            # Nothing is wrong with the link; what was asked on the way to it, such as a robots.txt, still counts.
+            await self.parts.frontier.give_back(lease, wait=pause(self.parts, lease.host, response), count=False)
+            return True
         if response.failure in TRANSIENT and await self._again(lease, response):
             return True
         self._streaks.pop(host(response.final_url), None)
@@ -55,6 +59,7 @@ class Setbacks:
         if tries >= self.budget.attempts:
             return False
         self.parts.keep.retry(lease.link, response, tries)
+        wait = max(wait, pause(self.parts, lease.host, response))
         await self.parts.frontier.give_back(lease, wait=wait)
         return True
 

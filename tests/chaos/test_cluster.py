@@ -23,10 +23,7 @@ WHOLE = Plan(
     pause=5.0,
 )  # fmt: skip
 PLAN = WHOLE if FULL else SHORT
-SLACK = 0.02  # seconds by which a busy machine may log a request late
-# In the suite, other tests may keep a worker from sending what it was given leave for; the next request is then too
-# soon after it. That happens to a few; whoever forgets when hosts were asked last, asks all thirty too soon.
-LATE = 0.0 if FULL else 0.05
+SLACK = 0.001  # seconds: workers, Redis and the web server look at the same clock, and none of them exactly
 
 
 @pytest.fixture
@@ -77,7 +74,7 @@ def test_kills_freezes_restarts_and_a_cut_log_lose_no_page_and_break_no_delay(at
     assert len(attacked.kept()) == PLAN.pages
     gaps = attacked.gaps()
     hasty = [gap for gap in gaps if gap < PLAN.delay - SLACK]
-    assert len(hasty) <= len(gaps) * LATE, f"of {len(gaps)} requests, those too soon after another: {hasty}"
+    assert not hasty, f"of {len(gaps)} requests, those too soon after another: {hasty}"
     whole = attacked.folder / "all"
     gather = [sys.executable, "-m", "topicrawl", "gather", str(whole), *map(str, attacked.directories())]
     subprocess.run(gather, check=True, stderr=subprocess.DEVNULL)

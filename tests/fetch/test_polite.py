@@ -239,3 +239,61 @@ def test_the_name_in_robots_txt_is_ours_without_version_and_contact() -> None:
             return (await Polite(http, delay=0.0)(Link(site.url("/")))).failure
 
     assert asyncio.run(run()) is Failure.ROBOTS
+
+
+class Shared:
+    """Turns at hosts that others ask as well: ours are a few, and further ones can be had."""
+
+    def __init__(self, ours: set[str], free: set[str]) -> None:
+        self.ours, self.free = ours, free
+        self.claimed: list[str] = []
+
+    def may_start(self, host: str) -> bool:
+        return host in self.ours
+
+    async def claim(self, host: str) -> bool:
+        self.claimed.append(host)
+        self.ours |= {host} & self.free
+        return host in self.free
+
+
+@pytest.mark.parametrize("robots", [True, False])
+def test_what_others_may_ask_by_now_is_not_asked_and_nothing_is_held_against_it(robots: bool) -> None:
+    async def steps(site: Site, polite: Polite) -> None:
+        link, turns = Link(site.url("/", host="a.test")), Shared({"a.test"}, set())
+        polite.share(turns)
+        assert (await polite(link)).failure is None
+        turns.ours.clear()
+        assert (await polite(link)).failure is Failure.TURN
+        turns.ours.add("a.test")
+        assert (await polite(link)).failure is None
+
+    site = visit(lambda _: Reply(b"x"), steps, robots=robots)
+    assert site.paths() == ["/robots.txt"] * robots + ["/", "/"]
+
+
+@pytest.mark.parametrize(("free", "failure"), [({"b.test"}, None), (set(), Failure.ROBOTS_UNREACHABLE)])
+def test_a_robots_txt_on_another_host_is_asked_for_when_that_one_is_ours(
+    free: set[str], failure: Failure | None
+) -> None:
+    def answers(request: Request) -> Reply:
+        if request.path == "/robots.txt" and request.host.startswith("a.test"):
+            return redirect(f"http://b.test:{request.host.rpartition(':')[2]}/robots.txt")
+        return Reply(b"x")
+
+    async def steps(site: Site, polite: Polite) -> None:
+        turns = Shared({"a.test"}, free)
+        polite.share(turns)
+        assert (await polite(Link(site.url("/", host="a.test")))).failure is failure
+        assert turns.claimed == ["b.test"]
+
+    visit(answers, steps)
+
+
+def test_a_host_rests_after_its_robots_txt_also_when_that_forbids_the_page() -> None:
+    async def steps(site: Site, polite: Polite) -> None:
+        response = await polite(Link(site.url("/private", host="a.test")))
+        assert response.wait is not None
+        assert 0 < response.wait <= 30.0
+
+    visit(routes({"/robots.txt": ROBOTS}), steps, delay=30.0)

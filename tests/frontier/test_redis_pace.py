@@ -15,6 +15,7 @@ from topicrawl.frontier.contract import Offer, Rules
 from topicrawl.frontier.redis import Redis
 from topicrawl.frontier.redis_crawl import first_facts
 from topicrawl.frontier.redis_server import connected
+from topicrawl.frontier.redis_turns import FRESH
 from topicrawl.records import Link, Place
 
 pytestmark = pytest.mark.skipif(MISSING, reason=REASON)
@@ -91,6 +92,38 @@ def test_where_a_worker_has_died_the_other_crawl_waits_for_the_host_s_delay_too(
         assert len(await two.lease(1)) == 1
 
     met(redis_server.address, use, Rules(delay=5.0, lease_seconds=10.0), Rules(delay=5.0, lease_seconds=10.0))
+
+
+def test_a_host_of_which_nothing_is_out_can_be_asked_in_turn(redis_server: RedisServer) -> None:
+    async def use(clock: Clock, one: Redis, two: Redis) -> None:
+        await one.lease(0)
+        assert await one.turns.claim("b.org")
+        assert one.turns.may_start("b.org")
+        assert not two.turns.may_start("b.org")
+        # The request may leave at any moment within the time that the claim is good for.
+        offered = [Offer(Link("http://b.org/"), Place(0.9))]
+        for crawl in (one, two):
+            await crawl.add(offered)
+            assert {lease.host for lease in await crawl.lease(5)} <= {"a.org"}
+        clock.time += FRESH + 0.9
+        assert "b.org" not in {lease.host for lease in await two.lease(5)}
+        clock.time += 0.2
+        assert "b.org" in {lease.host for lease in await two.lease(5)}
+
+    met(redis_server.address, use, Rules(delay=1.0, lease_seconds=60.0), Rules(delay=1.0, lease_seconds=60.0))
+
+
+def test_the_hosts_of_a_worker_that_was_killed_rest_when_it_comes_back(redis_server: RedisServer) -> None:
+    async def use(clock: Clock, one: Redis, two: Redis) -> None:
+        assert len(await one.lease(1)) == 1
+        clock.time += 7.0
+        await one.leave(count=True)
+        clock.time += 0.9
+        assert await one.lease(1) == await two.lease(1) == []
+        clock.time += 0.2
+        assert len(await one.lease(1)) == 1
+
+    met(redis_server.address, use, Rules(delay=1.0, lease_seconds=60.0), Rules(delay=1.0, lease_seconds=60.0))
 
 
 def test_a_crawl_that_has_lost_interest_is_not_waited_for(redis_server: RedisServer) -> None:

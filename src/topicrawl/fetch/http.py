@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -38,6 +38,16 @@ __all__ = ["Http", "HttpSettings"]
 
 #: An error page up to this size is read to its end, because that keeps the connection for the next request.
 _DRAINED = 64 * 1024
+
+
+class Departure(Protocol):
+    """Somebody who wants to know when a request leaves."""
+
+    def leaves(self) -> None:
+        """It is about to leave; whatever this raises keeps it from that."""
+
+    def started(self) -> None:
+        """It has left."""
 
 
 class Http:
@@ -91,15 +101,15 @@ class Http:
         limit: int | None = None,
         any_type: bool = False,
         cut: bool = False,
-        sent: Callable[[], None] | None = None,
+        turn: Departure | None = None,
     ) -> Response:
         """Ask for a canonical URL once.
 
         `limit` replaces the largest body, `any_type` reads whatever the media type is, `cut` keeps the
-        beginning of a body that is too large, `sent` is called at the moment the request goes out.
+        beginning of a body that is too large, `turn` is told before and after the request goes out.
         """
         plan = _Reading(self.settings.max_bytes if limit is None else limit, any_type, cut)
-        return await self._exchange(url, _Trip(self.clock, sent), plan)
+        return await self._exchange(url, _Trip(self.clock, turn), plan)
 
     async def post(self, url: str, body: bytes, *, limit: int) -> Response:
         """Hand something in at a canonical URL, and read whatever comes back."""
@@ -199,17 +209,22 @@ class _Broken(aiohttp.ClientError):
 class _Trip:
     """Follows one request: notes when it leaves, and keeps the client from silently sending it twice."""
 
-    __slots__ = ("_clock", "_sent", "at")
+    __slots__ = ("_clock", "_turn", "at")
 
-    def __init__(self, clock: Callable[[], float], sent: Callable[[], None] | None) -> None:
+    def __init__(self, clock: Callable[[], float], turn: Departure | None) -> None:
         self._clock = clock
-        self._sent = sent
+        self._turn = turn
         self.at = clock()
 
     def leaves(self) -> None:
+        if self._turn is not None:
+            self._turn.leaves()
+
+    def left(self) -> None:
+        # The process may have had to wait since `leaves`; the host sees the request no later than now.
         self.at = self._clock()
-        if self._sent is not None:
-            self._sent()
+        if self._turn is not None:
+            self._turn.started()
 
     async def __call__(self, request: ClientRequest, handler: aiohttp.ClientHandlerType) -> ClientResponse:
         if isinstance(request, _Request):
@@ -229,9 +244,13 @@ class _Request(ClientRequest):
     trip: _Trip | None = None
 
     async def send(self, conn: Connection) -> ClientResponse:
-        if self.trip is not None:
-            self.trip.leaves()
-        return await super().send(conn)
+        if self.trip is None:
+            return await super().send(conn)
+        self.trip.leaves()
+        try:
+            return await super().send(conn)
+        finally:
+            self.trip.left()
 
 
 class _Resolver(AbstractResolver):

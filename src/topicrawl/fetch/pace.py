@@ -1,10 +1,11 @@
 """No two requests to a host inside its delay, whoever asks: a page, a robots.txt or a redirect on its way.
 
     async with pace.turn("example.org") as turn:
-        response = await http.get(url, sent=turn.started)
+        response = await http.get(url, turn=turn)
 
 What counts is when a request leaves, not when somebody decided to send it: looking up a name and shaking
-hands may take seconds, so the host's turn stays taken until the request is on its way.
+hands may take seconds, so the host's turn stays taken until the request is on its way. A busy machine may
+let a process wait at any line; so a request is taken to have left when the call that sent it has come back.
 """
 
 from __future__ import annotations
@@ -13,13 +14,27 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 from weakref import WeakValueDictionary
 
 #: The longest delay anybody asks for, be it by a robots.txt still on its way: starts are kept as long.
 LONGEST_DELAY = 60.0
 
 _SWEEP = 1024
+
+
+class TurnOver(Exception):
+    """Others may ask the host by now, so the request did not leave."""
+
+
+class Turns(Protocol):
+    """Whose turn it is at a host, where others ask the same hosts."""
+
+    def may_start(self, host: str) -> bool:
+        """Whether it is our turn at this very moment."""
+
+    async def claim(self, host: str) -> bool:
+        """Wait until it is our turn, for one request. False: it takes too long."""
 
 
 class Pace:
@@ -33,6 +48,7 @@ class Pace:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self.delay = delay
+        self.turns: Turns | None = None  # None: nobody else asks
         self._clock = clock
         self._sleep = sleep
         self._starts: dict[str, tuple[float, float]] = {}
@@ -56,6 +72,11 @@ class Pace:
         start, delay = self._starts.get(host, (float("-inf"), 0.0))
         lock = self._locks.get(host)
         return (lock is None or not lock.locked()) and start + max(self.delay, delay) <= self._clock()
+
+    def left(self, host: str) -> float:
+        """Seconds until the host's delay has passed."""
+        start, delay = self._starts.get(host, (float("-inf"), 0.0))
+        return max(0.0, start + max(self.delay, delay) - self._clock())
 
     async def _ready(self, host: str, delay: float) -> None:
         start, before = self._starts.get(host, (float("-inf"), 0.0))
@@ -105,8 +126,13 @@ class Turn:
         self._taken = True
         return self
 
+    def leaves(self) -> None:
+        """The request is about to leave. Connecting may have taken long, and the process may have been asleep."""
+        if self._pace.turns is not None and not self._pace.turns.may_start(self._host):
+            raise TurnOver(self._host)
+
     def started(self) -> None:
-        """The request leaves now: the next one may follow a delay later."""
+        """The request has left: the next one may follow a delay later."""
         if self._taken:
             self._taken = False
             self._pace._note(self._host, self._delay)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from functools import partial
 
 from topicrawl.fetch.http import Http
-from topicrawl.fetch.pace import Pace, Turn
+from topicrawl.fetch.pace import Pace, TurnOver, Turns
 from topicrawl.fetch.redirects import followed
 from topicrawl.fetch.robots import MAX_BYTES, Robots
-from topicrawl.records import Link, Response
+from topicrawl.records import Failure, Link, Response
 from topicrawl.urls import host
 
 
@@ -24,8 +23,7 @@ class Polite:
 
     `told` is called with a host and the longer delay that its robots.txt asks for, before a page is asked for: whoever
     remembers delays across restarts must know it before anything can go wrong. Redirects to hosts outside `scope` are
-    not followed. Where others ask the same hosts, `may_start` says whether it is still our turn at one, and a redirect
-    to another host is never followed at once.
+    not followed. Where others ask the same hosts, a redirect to another host is never followed at once: see `share`.
     """
 
     def __init__(
@@ -40,7 +38,6 @@ class Polite:
         self.http = http
         self.told: Callable[[str, float], Awaitable[None]] | None = None
         self.scope: Callable[[str], bool] | None = None
-        self.may_start: Callable[[str], bool] | None = None
         self._pace = Pace(delay, clock=clock, sleep=sleep)
         # The product token alone: with version and contact, no group of a robots.txt would match.
         agent = http.settings.agent.partition("/")[0]
@@ -48,11 +45,19 @@ class Polite:
 
     async def __call__(self, link: Link) -> Response:
         """The response at the end of the link's redirects, or why there is none."""
-        return await followed(link.url, self._asked, self._free)
+        try:
+            return await followed(link.url, self._asked, self._free)
+        except TurnOver as error:
+            detail = f"the turn at {error} was over before the request left"
+            return Response(link.url, link.url, at=self.http.clock(), failure=Failure.TURN, detail=detail)
+
+    def share(self, turns: Turns) -> None:
+        """Ask a host only while it is our turn there: others ask the same hosts."""
+        self._pace.turns = turns
 
     def _free(self, name: str) -> bool:
         """Whether a redirect to another host may be followed at once."""
-        if self.may_start is not None:
+        if self._pace.turns is not None:
             return False
         return self._pace.free(name) and (self.scope is None or self.scope(f"http://{name}/"))
 
@@ -80,22 +85,19 @@ class Polite:
                     at=self.http.clock(),
                     failure=verdict.failure,
                     detail=verdict.detail,
-                    wait=verdict.wait,
+                    # Its robots.txt may have been asked for a moment ago.
+                    wait=max(verdict.wait or 0.0, self._pace.left(host(url))) or None,
                 )
             delay = verdict.delay
             if self.told is not None and delay > self._pace.delay:
                 await self.told(host(url), delay)
         async with self._pace.turn(host(url), delay) as turn:
-            return await self.http.get(url, sent=partial(self._leaves, turn, url))
+            return await self.http.get(url, turn=turn)
 
     async def _robots_txt(self, url: str) -> Response:
-        async with self._pace.turn(host(url)) as turn:
-            return await self.http.get(
-                url, limit=MAX_BYTES, any_type=True, cut=True, sent=partial(self._leaves, turn, url)
-            )
-
-    def _leaves(self, turn: Turn, url: str) -> None:
-        """The request is about to leave. Connecting may have taken long, and the process may have been asleep."""
-        if self.may_start is not None and not self.may_start(host(url)):
-            raise TimeoutError("the turn at the host is over")
-        turn.started()
+        name, turns = host(url), self._pace.turns
+        # One that was redirected leads to a host that this one does not have.
+        if turns is not None and not turns.may_start(name) and not await turns.claim(name):
+            return Response(url, url, failure=Failure.TIMEOUT, detail=f"no turn at {name} in time")
+        async with self._pace.turn(name) as turn:
+            return await self.http.get(url, limit=MAX_BYTES, any_type=True, cut=True, turn=turn)

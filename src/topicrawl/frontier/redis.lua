@@ -36,6 +36,7 @@ local HOST = '<ddddddI4I4c6c6d'
 local LOAD = 200 -- known links in a bucket on average; the fullest stay below the 512 that Redis packs
 local SETTLED, COMPLETED, DROPPED, AWAY = 0, 1, 2, 3
 local LATE = 0.2 -- of a lease: nobody starts a request in this last part of it
+local FRESH = 4 -- seconds after which a worker asks no host any more by what it was told before
 local TURN = 0.25 -- seconds in which a worker of another crawl notices that its turn has come
 local AHEAD = 3600 -- seconds for which another crawl may hold a host
 
@@ -75,8 +76,8 @@ c.outer = time
 local now = max(c.inner, time + c.offset)
 c.inner = now
 if c.life ~= ARGV[2] then
-  -- Another life of the server: the end of its log may be gone, and any host may have been asked a moment ago.
-  if c.life ~= '' then c.crashed = now end
+  -- Another life of the server: the end of its log may be gone, and with it leases whose requests are yet to leave.
+  if c.life ~= '' then c.crashed = now + min(FRESH, (1 - LATE) * c.lease) end
   c.life, dirty = ARGV[2], true
 end
 
@@ -631,7 +632,12 @@ function run.leave()
   for i = 1, #all, 2 do
     local out = all[i + 1]
     local length = unpack_('<I2', sub(out, 10, 11))
-    if sub(out, 12 + length) == worker then come_back(all[i], ARGV[6] == '1') end
+    if sub(out, 12 + length) == worker then
+      local h = come_back(all[i], ARGV[6] == '1')
+      -- It was killed, perhaps right after a request.
+      if ARGV[6] == '1' then h.hold = max(h.hold, now + h.delay) end
+      tell_free(h)
+    end
   end
   return 0
 end
@@ -657,6 +663,18 @@ end
 function run.beat()
   call('HSET', base .. ':workers', worker, precise(now - c.offset) .. ' ' .. ARGV[6])
   return extend(7, { c.paused, c.kept, c.pages })
+end
+
+-- A turn at a host of which nothing is out, for one request: host → seconds to wait, 0 when it is granted
+function run.claim()
+  local h = touch(host(ARGV[6]))
+  local at = ready_at(h)
+  if h.leased >= PARALLEL then at = max(at, now + max(h.delay, 0.05)) end
+  if at <= now and is_taken(h) then at = h.hold end
+  if at > now then return precise(at - now) end
+  h.hold = now + FRESH + h.delay
+  tell(h, h.hold)
+  return '0'
 end
 
 -- reason, then mark and host of each

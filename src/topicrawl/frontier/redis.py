@@ -18,14 +18,12 @@ from topicrawl.frontier.contract import Counts, End, Entry, Lease, Offer
 from topicrawl.frontier.known import check_scores
 from topicrawl.frontier.redis_links import Waiting, closed, mark, values_of, waiting
 from topicrawl.frontier.redis_server import Server
+from topicrawl.frontier.redis_turns import Turns
 from topicrawl.records import Place
 from topicrawl.urls import host as host_of
 
 _CHUNK = 2000  # links that are scored anew, or hosts that are looked at, at a time
 _POLL = 0.2  # seconds after which others may have found something
-
-
-EARLY = 0.8  # of a lease: nobody starts a request later than this
 
 
 class _Out(NamedTuple):
@@ -125,9 +123,8 @@ class Redis(RedisLook):
         self.epoch = epoch
         self.worker = worker
         self.kept = 0  # pages that all workers have kept, as far as is known here
-        self._lease_seconds = 0.0
+        self.turns = Turns(self._claimed)
         self._out: dict[int, _Out] = {}  # what this worker has on lease
-        self._starts: dict[str, float] = {}  # host → until when a request to it may start
         self._clock = clock
         self._local = clock or time.time
         self._poll = inf if clock else _POLL
@@ -139,31 +136,27 @@ class Redis(RedisLook):
 
     async def lease(self, n: int, *, floor: float = -inf) -> list[Lease]:
         """The best `n` links whose hosts may be asked now, best first."""
-        if not self._lease_seconds:
-            self._lease_seconds = float(await self.server.ask("HGET", f"{self.base}:c", "lease") or 60.0)
-        until, start = self._local() + self._lease_seconds, self._latest_start()
+        if not self.turns.lease_seconds:
+            self.turns.lease_seconds = float(await self.server.ask("HGET", f"{self.base}:c", "lease") or 60.0)
+        until, start = self._local() + self.turns.lease_seconds, self.turns.latest()
         answer = await self._run("lease", n, repr(floor))
         found = []
         for at in range(0, len(answer), 3):
             known: Waiting = waiting(answer[at + 2])
             token, name = int(answer[at]), answer[at + 1].decode()
             self._out[token] = _Out(mark(known.link.url), name)
-            self._starts[name] = start
+            self.turns.grant(name, start)
             found.append(Lease(known.link, known.place, name, token, known.attempts, until))
         return found
 
-    def may_start(self, host: str) -> bool:
-        """Whether a request to a host may leave: late in a lease another worker may soon be asked to send it."""
-        return boottime() < self._starts.get(host, -inf)
-
     async def beat(self, report: str) -> Pulse:
         """Tell that this worker is alive, so that its leases go on; hear how the crawl is doing."""
-        held, start = list(self._out.items()), self._latest_start()
+        held, start = list(self._out.items()), self.turns.latest()
         values = [value for token, out in held for value in (token, out.mark)]
         paused, self.kept, pages, *alive = await self._run("beat", report, *values)
         for (token, out), is_alive in zip(held, alive, strict=True):
             if token in self._out:
-                self._starts[out.host] = start if is_alive else -inf
+                self.turns.grant(out.host, start if is_alive else -inf)
         return Pulse(paused, self.kept, pages)
 
     async def complete(
@@ -238,7 +231,7 @@ class Redis(RedisLook):
         """What this worker has out waits again."""
         await self._run("leave", int(count))
         self._out.clear()
-        self._starts.clear()
+        self.turns.clear()
 
     async def close(self) -> None:
         """Let go of the server; what this worker has out waits again."""
@@ -249,22 +242,16 @@ class Redis(RedisLook):
 
     def _ended(self, lease: Lease) -> None:
         if self._out.pop(lease.token, None) is not None and all(out.host != lease.host for out in self._out.values()):
-            self._starts.pop(lease.host, None)
+            self.turns.end(lease.host)
 
-    def _latest_start(self) -> float:
-        return boottime() + EARLY * self._lease_seconds
+    async def _claimed(self, host: str) -> float:
+        return float(await self._run("claim", host))
 
     async def _run(self, operation: str, *values: str | bytes | float) -> Any:
         now = "" if self._clock is None else repr(self._clock())
         return await self.server.run(self.base, self.epoch, now, self.worker, operation, *values)
 
 
-def boottime() -> float:
-    """Seconds on a clock that goes on while the process, or the machine, is asleep."""
-    return time.clock_gettime(_CLOCK)
-
-
-_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 _SOON = 60.0  # seconds: a longer wait is not worth looking again and again
 
 
