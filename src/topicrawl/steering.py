@@ -84,8 +84,8 @@ class Steering:
         store = self.collection.store
         heeded = store.fact("heeded")
         known = heeded if isinstance(heeded, dict) else {}
-        if store.fact("paused"):
-            store.set_facts({"paused": False})  # the run that paused is over
+        if store.fact("paused") or store.fact("stopping"):
+            store.set_facts({"paused": False, "stopping": False})  # the run that was told so is over
         self._number, self._order = (int(str(known.get(name, 0))) for name in ("verdict", "order"))
         for verdict in verdicts.latest(store, until=self._number).values():
             self._learn(verdict)
@@ -171,6 +171,7 @@ class Steering:
         elif order.kind == Order.WORD:
             self._say({order.target: order.amount})
         elif order.kind == Order.STOP:
+            self.collection.store.set_facts({"stopping": True})
             crawl.interrupt()
         else:
             crawl.paused = order.kind == Order.PAUSE

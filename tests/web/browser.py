@@ -50,8 +50,8 @@ class Tab:
     async def until(self, script: str) -> None:
         """Wait until an expression is true; another page may be loaded meanwhile."""
         # Looked at by the browser itself, every few frames; a page that goes away takes its look with it.
-        look = f"""new Promise(done => {{ setTimeout(() => done(false), 2000); const look = () => {{
-            let told = false; try {{ told = Boolean({script}); }} catch {{}}
+        look = f"""new Promise(done => {{ setTimeout(() => done(false), 2000); const look = async () => {{
+            let told = false; try {{ told = Boolean(await ({script})); }} catch {{}}
             told ? done(true) : setTimeout(look, 30); }}; look(); }})"""
         for _ in range(60):
             told = await self.ask("Runtime.evaluate", expression=look, awaitPromise=True, returnByValue=True)

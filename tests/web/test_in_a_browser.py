@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterator
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
+from tests.longer import LONG
 from tests.web.browser import BROWSER, Tab, browser
 from tests.web.served import Client, served
 
 from topicrawl.lab.sample import SampleWeb
 from topicrawl.lab.serve import served as web_served
 
-pytestmark = pytest.mark.skipif(
-    BROWSER is None, reason="no browser here: `apt-get install chromium-headless-shell` brings one"
-)
+pytestmark = [
+    LONG,
+    pytest.mark.skipif(BROWSER is None, reason="no browser here: `apt-get install chromium-headless-shell` brings one"),
+]
 
 LOADED = "document.readyState === 'complete'"
 #: What is wrong with a page as it stands: wider than its window, texts without contrast, fields without names.
@@ -55,115 +61,179 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, Sam
         config = folder / "settings.toml"
         # A host is asked so rarely that the crawl cannot be at its end before someone pauses it.
         config.write_text(
-            f'allow_net = ["127.0.0.0/8"]\nresolve = [{resolve}]\ndelay = 0.2\ntimeout = 10.0\nattempts = 1\n'
+            f'allow_net = ["127.0.0.0/8"]\nresolve = [{resolve}]\ndelay = 0.2\ntimeout = 2.0\nattempts = 1\n'
             "patience = 2.0\ndocuments = false\n"
         )
         with served([folder / "shelf"], config=config) as client:
             yield client, web
 
 
-def button(text: str) -> str:
-    return f"[...document.querySelectorAll('button')].find(it => it.innerText === '{text}')"
+@dataclass
+class Story:
+    """What is done in the browser, step by step; a step that fails is named."""
+
+    tab: Tab
+    client: Client
+    web: SampleWeb
+    done: list[str] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def step(self, name: str) -> AsyncIterator[None]:
+        begun = time.monotonic()
+        try:
+            yield
+        except BaseException as error:
+            error.add_note(f"at the step “{name}”; before it: {', '.join(self.done) or 'nothing'}")
+            raise
+        self.done.append(f"{name} ({time.monotonic() - begun:.1f} s)")
+
+    @property
+    def at(self) -> str:
+        return f"{self.client.own}/c/{NAME}"
+
+    async def press(self, text: str) -> None:
+        """A click on the button that says so."""
+        found = f"[...document.querySelectorAll('button')].find(it => it.innerText === '{text}')"
+        await self.tab.until(found)
+        await self.tab.run(f"{found}.click()")
+
+    async def state(self, words: str) -> None:
+        """Wait until the page says so; it looks again by itself."""
+        await self.tab.until(f"document.querySelector('.state').innerText === '{words}'")
+
+    async def asked(self, path: str) -> Any:
+        return await self.tab.run(f"fetch('/api/collections/{NAME}{path}').then(it => it.json())")
+
+    async def waiting(self) -> dict[str, tuple[float, int]]:
+        """Links that wait: their scores, and how many reasons readers gave."""
+        links = (await self.asked("/next?count=200"))["links"]
+        return {link["url"]: (link["score"], len(link["readers"])) for link in links}
 
 
-async def _crawled(tab: Tab, client: Client, web: SampleWeb) -> None:
+async def _crawled(story: Story) -> None:
     """Make a topic, start a crawl of the demo web, watch it, and have it rest."""
-    await tab.open(f"{client.own}/")
-    seeds = "\\n".join(web.seeds("dengue fever"))
-    await tab.run(f"""document.querySelector("[name=words]").value = "dengue fever mosquito";
-        document.querySelector("[name=seeds]").value = "{seeds}";
-        document.querySelector("[name=pages]").value = 5000;
-        document.querySelector("form[action='/crawls'] button").click()""")
-    await tab.until("document.querySelector('.collections a')")
-    await tab.open(f"{client.own}/c/{NAME}")
-    await tab.until("document.querySelector('.state').innerText === 'crawling'")
-    await tab.until("Number(document.querySelector('dd').innerText.split(' ')[0]) >= 20")
-    await tab.run(f"{button('Pause')}.click()")
-    await tab.until("document.querySelector('.state').innerText === 'paused'")
-    # What was under way when it was told to rest has come back when the count stands still.
-    await _calm(tab, lambda: tab.run("fetch(location.href).then(it => it.text()).then(it => it.match(/<dd>.*/)[0])"))
+    tab, seeds = story.tab, "\\n".join(story.web.seeds("dengue fever"))
+    async with story.step("make a topic and start a crawl"):
+        await tab.open(f"{story.client.own}/")
+        await tab.run(f"""document.querySelector("[name=words]").value = "dengue fever mosquito";
+            document.querySelector("[name=seeds]").value = "{seeds}";
+            document.querySelector("[name=pages]").value = 5000;
+            document.querySelector("form[action='/crawls'] button").click()""")
+        await tab.until("document.querySelector('.collections a')")
+    async with story.step("watch it"):
+        await tab.open(story.at)
+        await story.state("crawling")
+        for figure in (1, 2):  # pages, and relevant ones
+            await tab.until(f"parseInt(document.querySelector('.figures div:nth-child({figure}) dd').innerText) >= 12")
+        await tab.until("document.querySelector('#curve polyline').getAttribute('points').split(' ').length > 5")
+    async with story.step("pause it"):
+        await story.press("Pause")
+        await story.state("paused")
+        # What was under way when it was told to rest comes back.
+        await tab.until(f"fetch('/api/collections/{NAME}').then(it => it.json()).then(it => it.leased === 0)")
 
 
-async def _calm(tab: Tab, look: Callable[[], Awaitable[object]]) -> None:
-    """Wait until something has been the same for half a second."""
-    before: object = None
-    while (now := await look()) != before:
-        before = now
-        await tab.run("new Promise(done => setTimeout(done, 500))")
+async def _steered(story: Story) -> None:
+    """Add a word, put a host first, and see both."""
+    tab = story.tab
+    async with story.step("add a word"):
+        await tab.run("document.querySelector('[name=kind][value=word] + label input').value = 'larva'")
+        await story.press("Add words")
+        await tab.until("document.querySelector('[aria-label=\"take larva out again\"]')")
+    async with story.step("put a host first"):
+        await tab.run("document.querySelector('#asked button[aria-label^=boost]').click()")
+        await tab.until("document.querySelector('#asked button[aria-label^=boost]').ariaPressed === 'true'")
+        await tab.until("document.querySelector('#coming .plus')")
+        await tab.run("document.querySelector('#asked button[aria-label^=boost]').click()")
+        await tab.until("document.querySelector('#asked button[aria-label^=boost]').ariaPressed === 'false'")
+        await story.press("larva ×")
+        await tab.until("!document.querySelector('#coming .plus')")
 
 
-async def _reviewed(tab: Tab, at: str) -> None:
+async def _reviewed(story: Story) -> None:
     """Walk through the queue with the keyboard, and judge pages until links move."""
-    await tab.open(f"{at}/review")
-    for key in "jk":
-        place = await tab.run("document.querySelector('[name=place]').value")
-        await tab.key(key)
-        await tab.until(f"{LOADED} && document.querySelector('[name=place]').value !== '{place}'")
-    first = await tab.run("document.querySelector('[name=url]').value")
-    for key, sign in (("u", "!=="), ("z", "===")):
-        await tab.key(key)
-        await tab.until(f"{LOADED} && document.querySelector('[name=url]').value {sign} '{first}'")
-    for key in "ny" * 10:
-        url = await tab.run("document.querySelector('[name=url]').value")
-        await tab.key(key)
-        await tab.until(f"{LOADED} && document.querySelector('[name=url]').value !== '{url}'")
-        await tab.until("document.querySelector('#heeded').innerText.includes('links moved')")
-        moved = await tab.run("document.querySelector('#heeded').innerText.match(/[1-9][0-9,]* links moved/) !== null")
-        if key == "y" and moved:
+    tab = story.tab
+    async with story.step("walk through the queue with j and k"):
+        await tab.open(f"{story.at}/review")
+        for key in "jk":
+            place = await tab.run("document.querySelector('[name=place]').value")
+            await tab.key(key)
+            await tab.until(f"{LOADED} && document.querySelector('[name=place]').value !== '{place}'")
+    async with story.step("say unsure, and undo it"):
+        first = await tab.run("document.querySelector('[name=url]').value")
+        for key, sign in (("u", "!=="), ("z", "===")):
+            await tab.key(key)
+            await tab.until(f"{LOADED} && document.querySelector('[name=url]').value {sign} '{first}'")
+    for turn, key in enumerate("ny" * 10, 1):
+        async with story.step(f"verdict {turn}: {key}"):
+            url = await tab.run("document.querySelector('[name=url]').value")
+            await tab.key(key)
+            await tab.until(f"{LOADED} && document.querySelector('[name=url]').value !== '{url}'")
+            await tab.until("document.querySelector('#heeded').innerText.includes('links moved')")
+            told = await tab.run("document.querySelector('#heeded').innerText")
+        if key == "y" and not told.partition(": ")[2].startswith("0 "):
             break
 
 
-async def _next(tab: Tab) -> dict[str, tuple[float, int]]:
-    """Links that wait: their scores, and how many reasons readers gave."""
-    asked = f"fetch('/api/collections/{NAME}/next?count=200').then(answer => answer.json()).then(it => it.links)"
-    return {link["url"]: (link["score"], len(link["readers"])) for link in await tab.run(asked)}
-
-
-async def _story(tab: Tab, client: Client, web: SampleWeb) -> None:
-    await tab.looks(1280)
-    await _crawled(tab, client, web)
-    at = f"{client.own}/c/{NAME}"
-    before = await _next(tab)
-    assert not any(reasons for _, reasons in before.values())
-    await _reviewed(tab, at)
-    # See the frontier change.
-    after = await _next(tab)
-    assert [url for url in before if url in after and after[url][1] and after[url][0] != before[url][0]]
-    await tab.open(at)
-    await tab.until("document.querySelector('#heeded').innerText.includes('links moved')")
-    await tab.run(f"{button('Stop')}.click()")
-    await tab.until("document.querySelector('.state').innerText.startsWith('interrupted')")
-    await _answered(tab, client)
-
-
-async def _answered(tab: Tab, client: Client) -> None:
+async def _answered(story: Story) -> None:
     """Search, give feedback, see the answer change."""
-    # The index follows the crawl, a moment behind it: let it arrive.
-    client.site.finder.servers()
-    await client.site.finder.here.catch_up()
-    await tab.open(f"{client.own}/search?q=dengue")
-    first = await tab.run("[...document.querySelectorAll('.hits small.url')].map(it => it.innerText)")
-    assert len(first) > 2
-    await tab.run("document.querySelector('.hits button[value=irrelevant]').click()")
-    await tab.until(f"{LOADED} && document.querySelector('#learned')")
-    assert await tab.run("document.querySelector('.hits small.url')?.innerText") != first[0]
+    tab, found = story.tab, "[...document.querySelectorAll('.hits small.url')].map(it => it.innerText)"
+    async with story.step("search"):
+        # The index follows the crawl, a moment behind it: let it arrive.
+        story.client.site.finder.servers()
+        await story.client.site.finder.here.catch_up()
+        await tab.open(f"{story.client.own}/search?q=dengue")
+        before = await tab.run(found)
+        assert len(before) > 2, before
+    async with story.step("give feedback, and see the answer change"):
+        await tab.run("document.querySelector('.hits button[value=irrelevant]').click()")
+        await tab.until(f"{LOADED} && document.querySelector('#learned')")
+        after = await tab.run(found)
+        assert after != before
+        assert after[0] != before[0]
 
 
-async def _taught(tab: Tab, client: Client, web: SampleWeb) -> None:
+async def _taught(story: Story) -> None:
     """Open a page in the reader, follow a link there, say that it is relevant."""
-    await tab.open(f"{client.own}/c/{NAME}/teach")
-    seed = web.seeds("dengue fever")[0]
-    await tab.run(f"document.querySelector('[name=url]').value = '{seed}'; {button('Open')}.click()")
-    await tab.until(f"{LOADED} && document.querySelector('.links button')")
-    known = (
-        f"fetch('/api/collections/{NAME}/pages?count=200').then(it => it.json()).then(it => it.pages.map(p => p.url))"
-    )
-    await tab.run(f"""{known}.then(urls => {{
-        const links = [...document.querySelectorAll('.links button')].filter(it => it.value !== '{seed}');
-        (links.find(it => urls.includes(it.value)) ?? links[0]).click(); }})""")
-    await tab.until(f"{LOADED} && document.querySelectorAll('#trail + ol li').length === 2")
-    await tab.key("y")
-    await tab.until(f"{LOADED} && document.querySelector('[aria-pressed=true]')?.value === 'relevant'")
+    tab, seed = story.tab, story.web.seeds("dengue fever")[0]
+    async with story.step("open a page to teach"):
+        await tab.open(f"{story.at}/teach")
+        await tab.run(f"document.querySelector('[name=url]').value = '{seed}'")
+        await story.press("Open")
+        await tab.until(f"{LOADED} && document.querySelector('.links button')")
+    async with story.step("follow a link there"):
+        known = {page["url"] for page in (await story.asked("/pages?count=200"))["pages"]} - {seed}
+        links = await tab.run("[...document.querySelectorAll('.links button')].map(it => it.value)")
+        chosen = next((number for number, url in enumerate(links) if url in known), 0)
+        await tab.run(f"document.querySelectorAll('.links button')[{chosen}].click()")
+        await tab.until(f"{LOADED} && document.querySelectorAll('#trail + ol li').length === 2")
+    async with story.step("say that it is relevant"):
+        await tab.key("y")
+        await tab.until(f"{LOADED} && document.querySelector('[aria-pressed=true]')?.value === 'relevant'")
+
+
+async def _told(story: Story) -> None:
+    """From a topic to an answer that has learned."""
+    tab = story.tab
+    await tab.looks(1280)
+    await _crawled(story)
+    await _steered(story)
+    async with story.step("look at the links that wait"):
+        before = await story.waiting()
+        assert not any(reasons for _, reasons in before.values())
+    await _reviewed(story)
+    async with story.step("see the frontier change"):
+        after = await story.waiting()
+        assert [url for url in before if url in after and after[url][1] and after[url][0] != before[url][0]]
+        await tab.open(story.at)
+        await tab.until("document.querySelector('#heeded').innerText.includes('links moved')")
+    async with story.step("resume and stop it"):
+        await story.press("Resume")
+        await story.state("crawling")
+        await story.press("Stop")
+        await story.state("stopped")
+    await _answered(story)
+    await _taught(story)
 
 
 def _paths(url: str) -> Iterator[tuple[str, str]]:
@@ -176,34 +246,37 @@ def _paths(url: str) -> Iterator[tuple[str, str]]:
     yield "reader", f"{one}/page?url={quote(url, safe='')}"
 
 
-async def _looked_at(tab: Tab, client: Client, url: str) -> None:
+async def _looked_at(story: Story, url: str) -> None:
     for name, path in _paths(url):
-        await tab.open(client.own + path)
-        for width, dark in ((1280, False), (390, True), (390, False), (1280, True)):
-            await tab.looks(width, dark=dark)
-            assert await tab.run(FAULTS) == [], (path, width, dark)
-            if PICTURES:
-                await tab.picture(Path(PICTURES) / f"{name}-{width}-{'dark' if dark else 'light'}.png")
+        async with story.step(f"look at {name}"):
+            await story.tab.open(story.client.own + path)
+            for width, dark in ((1280, False), (390, True), (390, False), (1280, True)):
+                await story.tab.looks(width, dark=dark)
+                assert await story.tab.run(FAULTS) == [], (path, width, dark)
+                if PICTURES:
+                    await story.tab.picture(Path(PICTURES) / f"{name}-{width}-{'dark' if dark else 'light'}.png")
 
 
-@pytest.mark.skipif(
-    not (PICTURES or os.environ.get("TOPICRAWL_STORY")), reason="half a minute: TOPICRAWL_STORY=1 tries the whole way"
-)
 def test_from_a_topic_to_an_answer_that_has_learned(demo: tuple[Client, SampleWeb], tmp_path: Path) -> None:
     async def run() -> None:
         async with browser(tmp_path) as tab:
-            await _story(tab, *demo)
-            await _taught(tab, *demo)
+            story = Story(tab, *demo)
+            await _told(story)
             url = await tab.run("document.querySelector('[name=url]').value")
             if PICTURES:
-                await _compared(tab, demo[0])
-            await _looked_at(tab, demo[0], url)
+                await _compared(story)
+            await _looked_at(story, url)
+            print(*story.done, sep="\n")  # noqa: T201 - to be seen with -rP
 
     asyncio.run(run())
 
 
-async def _compared(tab: Tab, client: Client) -> None:
-    await tab.open(f"{client.own}/compare")
-    await tab.run(f"""for (const name of ["best_first", "breadth_first", "shark_search", "hmm"])
-        document.querySelector(`[value=${{name}}]`).click(); {button("Try them")}.click()""")
-    await tab.until(f"{LOADED} && document.querySelector('figure') && !document.querySelector('[data-reload]')")
+async def _compared(story: Story) -> None:
+    async with story.step("try strategies"):
+        await story.tab.open(f"{story.client.own}/compare")
+        await story.tab.run("""for (const name of ["best_first", "breadth_first", "shark_search", "hmm"])
+            document.querySelector(`[value=${name}]`).click()""")
+        await story.press("Try them")
+        await story.tab.until(
+            f"{LOADED} && document.querySelector('figure') && !document.querySelector('[data-reload]')"
+        )

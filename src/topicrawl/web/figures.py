@@ -9,7 +9,7 @@ from time import time
 
 from topicrawl.collection import orders, report, verdicts
 from topicrawl.collection.directory import crawling
-from topicrawl.collection.orders import Order
+from topicrawl.collection.orders import Order, Told
 from topicrawl.collection.store import Store, Stored
 from topicrawl.frontier.contract import Counts, Entry
 from topicrawl.frontier.sqlite_look import look
@@ -21,6 +21,15 @@ _POINTS = 160  # of a curve
 _LATELY = 60.0  # seconds over which speed is measured
 _LONGEST = 200  # links of a path
 _NOTHING = Counts(0, 0, 0, 0, 0)
+_SOON = {Order.PAUSE: "pausing", Order.RESUME: "resuming", Order.STOP: "stopping"}
+#: Why a crawl has ended, where its own words are those of its maker.
+_WORDS = {
+    "pages reached": "finished",
+    "fetches reached": "finished",
+    "frontier empty": "no links left",
+    "interrupted": "stopped",
+    **{word: f"{word}…" for word in _SOON.values()},
+}
 
 
 @dataclass(frozen=True)
@@ -36,11 +45,21 @@ class Figures:
     waiting: int
     leased: int
     speed: float  # pages a second, lately
-    state: str  # "crawling", "paused", or why it stopped
+    state: str  # "crawling", "paused", "stopping", or why it stopped
     crawling: bool
     paused: bool
     judged: int
     goal: int  # pages that the last run was to keep, 0: no limit
+
+    @property
+    def words(self) -> str:
+        """The state as people say it."""
+        return _WORDS.get(self.state, self.state)
+
+    @property
+    def changing(self) -> bool:
+        """Whether the crawl has been told something that it will have done in a moment."""
+        return self.crawling and self.state.endswith("ing") and self.state != "crawling"
 
     @property
     def harvest(self) -> float:
@@ -55,12 +74,24 @@ def figures(opened: Opened) -> Figures:
     identity, settings = _table(store, "identity"), _table(store, "settings")
     stopped = store.fact("stopped")
     paused = running and bool(store.fact("paused"))
-    state = "paused" if paused else "crawling" if running else str(stopped or "not running")
+    state = _doing(opened, paused=paused) if running else str(stopped or "not running")
     return Figures(
         opened.name, opened.topic.name, str(identity.get("strategy", "")), pages, relevant, opened.topic.threshold,
         counts.waiting, counts.leased, _speed(store), state, running, paused, len(verdicts.latest(store)),
         int(str(settings.get("pages", 0))),
     )  # fmt: skip
+
+
+def _doing(opened: Opened, *, paused: bool) -> str:
+    """What a crawl does, or is about to do because someone told it to."""
+    if opened.store.fact("stopping"):
+        return "stopping"
+    told = [_SOON[order.kind] for order in _unheeded(opened) if order.kind in _SOON]
+    return told[-1] if told else "paused" if paused else "crawling"
+
+
+def _unheeded(opened: Opened) -> list[Told]:
+    return orders.given(opened.store, after=int(str(heeded(opened).get("order", 0))))
 
 
 def _table(store: Store, name: str) -> dict[str, Carry]:
@@ -108,9 +139,8 @@ def heeded(opened: Opened) -> dict[str, Carry]:
 
 def pending(opened: Opened) -> int:
     """Verdicts and orders that the crawl has not followed yet."""
-    known = heeded(opened)
-    said = verdicts.since(opened.store, int(str(known.get("verdict", 0))))
-    return len(said) + len(orders.given(opened.store, after=int(str(known.get("order", 0)))))
+    said = verdicts.since(opened.store, int(str(heeded(opened).get("verdict", 0))))
+    return len(said) + len(_unheeded(opened))
 
 
 @dataclass(frozen=True)

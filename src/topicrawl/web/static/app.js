@@ -21,9 +21,11 @@ if (live) {
         }
       } catch { /* The server is gone for a moment: the next look will tell. */ }
     }
-    setTimeout(look, 1500);
+    setTimeout(look, pause());
   };
-  setTimeout(look, 1500);
+  // Whoever has just said something wants to see that it was heard.
+  const pause = () => document.querySelector("[data-soon]") ? 300 : 1500;
+  setTimeout(look, pause());
 }
 const again = document.querySelector("[data-reload]");
 if (again) setTimeout(() => location.reload(), Number(again.dataset.reload));
