@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topicrawl.text.tokens import MARKERS, words
+from topicrawl.text.tokens import MARKERS, parted, words
 
 
 @pytest.mark.parametrize(
@@ -93,3 +93,8 @@ def test_a_marker_is_a_word_of_its_own(before: str, marker: str, after: str) -> 
 @given(st.text(), st.text())
 def test_a_text_is_the_sum_of_its_lines(first: str, second: str) -> None:
     assert words(f"{first}\n{second}") == words(first) + words(second)
+
+
+@given(st.lists(st.text(max_size=12), max_size=6))
+def test_texts_that_are_cut_together_give_the_words_that_each_gives_alone(texts: list[str]) -> None:
+    assert parted(texts) == [words(text) for text in texts]

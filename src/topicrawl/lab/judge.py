@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from topicrawl.lab.web import ParsedWeb
 from topicrawl.records import Page
 from topicrawl.relevance.vsm import Vsm
+from topicrawl.text.bag import Bag, bag_of
 from topicrawl.text.tokens import words as tokenise
 from topicrawl.topic import Topic
 
@@ -18,11 +17,13 @@ class RecordedVsm(Vsm):
         super().__init__(topic)
         self._web = web
 
-    def _weighed(self, page: Page) -> Mapping[str, float]:
+    def _read(self, page: Page) -> tuple[Bag, float]:
         # A topic with stop words of its own weighs pages in its own way.
         if self._own:
-            return super()._weighed(page)
-        weights: Mapping[str, float] = self._web.weights(
-            page, self.lexicon.language, lambda: self._weights((*tokenise(page.title), *page.words))
+            return super()._read(page)
+        lexicon = self.lexicon
+        weights = self._web.weights(
+            page, lexicon.language, lambda: lexicon.weights((*tokenise(page.title), *page.words))
         )
-        return weights
+        bag = bag_of((), lexicon, weights)
+        return bag, self._cosine(bag)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp
+from math import exp, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,11 +57,14 @@ class Online:
 
     def learn(self, features: Hashes, before: float, seen: float) -> None:
         """Move the weights of an example's features; `before` is what was known without them."""
-        slope = np.float32((logistic(before + self.sum(features)) - seen) / np.sqrt(len(features)))
         slots = features >> _SHIFT
+        weights, squares = self.weights[slots], self.squares[slots]
+        root = sqrt(len(features))
+        slope = np.float32((logistic(before + float((weights / np.float32(root)).sum())) - seen) / root)
+        squares += slope * slope
         # A feature that occurs twice is moved once: assignment takes the last.
-        self.squares[slots] += slope * slope
-        self.weights[slots] -= np.float32(self.rate) * slope / np.sqrt(self.squares[slots])
+        self.squares[slots] = squares
+        self.weights[slots] = weights - np.float32(self.rate) * slope / np.sqrt(squares)
 
     def learned(self) -> tuple[Ids, Floats, Floats]:
         """Slots that were ever moved, with their weights and squares."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from itertools import accumulate, filterfalse
+from itertools import accumulate, chain, filterfalse
 from typing import TypeAlias
 
-from ..text.tokens import words
+from ..text.tokens import parted
 
 START, END = "\ue000", "\ue001"
 #: Characters of a page that could be taken for marks are removed from it.
@@ -112,25 +112,23 @@ def words_and_windows(pieces: Pieces, stop: Collection[str]) -> tuple[tuple[str,
     >>> words_and_windows(["A red ", "owl", " is here"], {"a", "is"})
     (('a', 'red', 'owl', 'is', 'here'), [(('red',), ('here',))])
     """
-    found: list[str] = []
+    # All pieces at once: cutting them into words one by one takes half as long again.
+    parts = parted(mended(pieces))
     kept: list[str] = []
     places: list[int] = []
     quiet = stop.__contains__
-    for piece in mended(pieces):
-        if piece:
-            here = words(piece)
-            found += here
-            kept.extend(filterfalse(quiet, here))
+    for part in parts:
+        kept += filterfalse(quiet, part)
         places.append(len(kept))
     # A page repeats a word in the windows of all links near it, and may have made one of a million letters.
-    line = (
-        tuple(kept) if max(map(len, kept), default=0) <= LONGEST_WORD else tuple(word[:LONGEST_WORD] for word in kept)
-    )
+    if max(map(len, kept), default=0) > LONGEST_WORD:
+        kept = [word[:LONGEST_WORD] for word in kept]
+    line = tuple(kept)
     around = [
-        (line[max(0, start - WINDOW) : start], line[end : end + WINDOW])
+        (line[start - WINDOW if start > WINDOW else 0 : start], line[end : end + WINDOW])
         for start, end in zip(places[0::2], places[1::2], strict=False)
     ]
-    return tuple(found), around
+    return tuple(chain.from_iterable(parts)), around
 
 
 def offsets(pieces: Sequence[str]) -> list[int]:

@@ -8,10 +8,11 @@ page) does not. A page whose language is unknown gets the best of what the topic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from topicrawl.records import Page
 from topicrawl.relevance.vsm import Vsm
+from topicrawl.text.bag import Bag
 from topicrawl.text.lexicon import ALGORITHMS, lexicon
 from topicrawl.text.tokens import words as tokenise
 from topicrawl.topic import Topic
@@ -34,12 +35,10 @@ class Tongues(Vsm):
         self._spoken = [made(topic.said_in(code)) for code in codes]
         self._judges = {judge.lexicon.language: judge for judge in self._spoken}  # language → who judges its pages
 
-    def weights(self, page: Page) -> Mapping[str, float]:
-        """The page's terms in its own language, title included, each with how often it occurs times its idf."""
-        if page is not self._page:
-            judge = self._judges.get(page.language) or self._judge(page)
-            self._page_weights, self._page_score, self._page = judge.weights(page), judge.score(page), page
-        return self._page_weights
+    def _read(self, page: Page) -> tuple[Bag, float]:
+        """The page's terms and its score in its own language."""
+        judge = self._judges.get(page.language) or self._judge(page)
+        return judge.bag(page), judge.score(page)
 
     def phrase(self, text: str) -> float:
         """The similarity of one short text, in the language of the topic that gives most."""
@@ -71,10 +70,8 @@ class Tongues(Vsm):
 class Deaf(Vsm):
     """For a language in which all words of the topic are stop words: no page in it is like the topic."""
 
-    def weights(self, page: Page) -> Mapping[str, float]:
-        if page is not self._page:
-            self._page_weights, self._page = self.lexicon.weights((*tokenise(page.title), *page.words)), page
-        return self._page_weights
+    def _read(self, page: Page) -> tuple[Bag, float]:
+        return super()._read(page)[0], 0.0
 
 
 def judge_of(topic: Topic, made: Callable[[Topic], Vsm] = Vsm) -> Vsm:

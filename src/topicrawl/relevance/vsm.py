@@ -10,11 +10,12 @@ from __future__ import annotations
 from bisect import bisect
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import fsum, hypot
+from math import fsum
 
 from topicrawl.errors import TopicError
 from topicrawl.records import Page
 from topicrawl.relevance.model import Relevance
+from topicrawl.text.bag import Bag, bag_of
 from topicrawl.text.tokens import FENCE, fenced
 from topicrawl.text.tokens import words as tokenise
 from topicrawl.text.vectors import norm
@@ -57,7 +58,7 @@ class Vsm:
         if not self._norm:
             raise TopicError(f"the words of the topic {topic.name!r} stand in every text: add a word that does not")
         self._page: Page | None = None
-        self._page_weights: Mapping[str, float] = {}
+        self._page_bag = bag_of((), self.lexicon)
         self._page_score = 0.0
         self._phrases: dict[str, float] = {}
 
@@ -69,26 +70,31 @@ class Vsm:
         """The page's similarity. Judge and guide both ask for the same page, so the last answer is kept."""
         if self.judge is not None:
             return self.judge.score(page)
-        self.weights(page)
+        self.bag(page)
         return self._page_score
 
     def weights(self, page: Page) -> Mapping[str, float]:
         """The page's terms, title included, each with how often it occurs times its idf."""
-        if page is not self._page:
-            self._page_weights = self._weighed(page)
-            self._page_score = self._cosine(self._page_weights)
-            self._page = page
-        return self._page_weights
+        return self.bag(page).weights
 
-    def _weighed(self, page: Page) -> Mapping[str, float]:
-        return self._weights((*tokenise(page.title), *page.words))
+    def bag(self, page: Page) -> Bag:
+        """The page's terms, title included."""
+        if page is not self._page:
+            self._page_bag, self._page_score = self._read(page)
+            self._page = page
+        return self._page_bag
+
+    def _read(self, page: Page) -> tuple[Bag, float]:
+        """The page's bag and its score."""
+        bag = self._bag((*tokenise(page.title), *page.words))
+        return bag, self._cosine(bag)
 
     def learn(self, page: Page, relevant: bool) -> None:
         """The model has nothing to learn: the topic's words are all it knows."""
 
     def phrase(self, text: str) -> float:
         """The similarity of one short text."""
-        return self._cosine(self._weights(tokenise(text)))
+        return self._cosine(self._bag(tokenise(text)))
 
     def phrases(self, texts: Sequence[str]) -> list[float]:
         """The similarities of many short texts, such as the anchors of a page."""
@@ -116,22 +122,23 @@ class Vsm:
         fences = [-1, *(index for index, token in enumerate(tokens) if token == FENCE), len(tokens)]
         for number in dict.fromkeys(bisect(fences, hit) for hit in hits):
             counts = _counted(terms[fences[number - 1] + 1 : fences[number]])
-            scores[number - 1] = self._cosine({term: count * self.lexicon.idf(term) for term, count in counts.items()})
+            weights = {term: count * self.lexicon.idf(term) for term, count in counts.items()}
+            scores[number - 1] = self._cosine(bag_of((), self.lexicon, weights))
         return scores
 
-    def _weights(self, words: Sequence[str]) -> dict[str, float]:
+    def _bag(self, words: Sequence[str]) -> Bag:
         if not self._own:
-            return self.lexicon.weights(words)
+            return bag_of(words, self.lexicon)
         counts = Counter(self.lexicon.terms(words, self._own))
-        return {term: count * self.lexicon.idf(term) for term, count in counts.items()}
+        return bag_of((), self.lexicon, {term: count * self.lexicon.idf(term) for term, count in counts.items()})
 
-    def _cosine(self, weights: Mapping[str, float]) -> float:
+    def _cosine(self, bag: Bag) -> float:
         # The same as `vectors.cosine` of `vectors.tf_idf`: what tf is divided by cancels out.
-        if self._terms.isdisjoint(weights):
+        held = bag.held(self.query)
+        if not held:
             return 0.0
-        length = hypot(*weights.values())
-        product = fsum([weight * weights[term] for term, weight in self.query.items() if term in weights])
-        return min(1.0, product / (length * self._norm)) if length else 0.0
+        product = fsum([self.query[term] * weight for term, weight in held.items()])
+        return min(1.0, product / (bag.length * self._norm)) if bag.length else 0.0
 
 
 def _counted(terms: Sequence[str]) -> dict[str, int]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import repeat
-from math import log, sqrt
+from math import sqrt
 
 import numpy as np
 
 from topicrawl.records import Page
 from topicrawl.relevance.vsm import Vsm
+from topicrawl.text.lexicon import Lexicon
 from topicrawl.text.tokens import words as tokenise
 
 _TOWARDS, _AWAY = 0.75, 0.15  # what the means of relevant and other examples count beside the topic's words
@@ -53,41 +53,25 @@ class Judge:
         self._query = dict(query)
 
     def __call__(self, page: Page) -> float:
-        weights, lexicon = self._vsm.weights(page), self._vsm.lexicon
-        if self._query.keys().isdisjoint(weights):
+        bag = self._vsm.bag(page)
+        wanted = bag.places(self._query)
+        if not wanted:
             return 0.0
-        known, rarest = lexicon.rarity
-        idf = np.fromiter(map(known.get, weights, repeat(rarest)), np.float64, len(weights))
-        counts = np.fromiter(weights.values(), np.float64, len(weights)) / np.maximum(idf, 1e-9)
-        vector = (1 + np.log(np.maximum(counts, 1.0))) * idf
-        square = float(vector @ vector)
-        louder = self._louder(page, weights)
-        for old, new in louder.values():
-            square += new * new - old * old
-        product = 0.0
-        for term, weight in self._query.items():
-            if term in weights:
-                product += weight * (louder[term][1] if term in louder else _damped(weights[term], lexicon.idf(term)))
-        return min(1.0, product / sqrt(square)) if square > 0 else 0.0
+        _, counts, idf = bag.counted
+        loud = counts.copy()
+        said = self._said(page, bag.vocabulary.lexicon)
+        for term, place in bag.places(said).items():
+            loud[place] += said[term]
+        vector = (1 + np.log(np.maximum(loud, 1.0))) * idf
+        product = sum(self._query[term] * float(vector[place]) for term, place in wanted.items())
+        length = sqrt(float(vector @ vector))
+        # The numbers of terms, and so their order, differ from run to run; the last digits must not show it.
+        return round(min(1.0, product / length), 12) if length else 0.0
 
-    def _louder(self, page: Page, weights: Mapping[str, float]) -> dict[str, tuple[float, float]]:
-        """What the terms of title and headings weigh without and with the place they stand in."""
+    def _said(self, page: Page, lexicon: Lexicon) -> dict[str, float]:
+        """The terms of title and headings, and what is added to the counts of each."""
         said: dict[str, float] = {}
-        for text, worth in ((page.title, _TITLE), *((heading, _HEADING) for heading in page.headings)):
-            for term in self._vsm.lexicon.terms(tokenise(text)):
+        for texts, worth in (((page.title,), _TITLE), (page.headings, _HEADING)):
+            for term in lexicon.terms(tokenise("\n".join(texts))):
                 said[term] = said.get(term, 0.0) + worth
-        found = {}
-        for term, more in said.items():
-            if (weight := weights.get(term)) is not None:
-                idf = self._vsm.lexicon.idf(term)
-                found[term] = (_damped(weight, idf), _damped(weight + more * idf, idf))
-        return found
-
-
-def _damped(weight: float, idf: float) -> float:
-    """The weight of a term whose tf·idf is given, with its frequency on a logarithmic scale.
-
-    >>> round(_damped(6.0, 2.0), 4), _damped(1.0, 2.0), _damped(0.0, 0.0)
-    (4.1972, 2.0, 0.0)
-    """
-    return (1 + log(max(weight / idf, 1.0))) * idf if idf > 0 else 0.0
+        return said

@@ -59,23 +59,6 @@ _CACHED = 200_000
 LONGEST_WORD = 256
 
 
-class _Weighted(dict[str, tuple[str, float]]):
-    """Word → its term and that term's idf; a word that is not known yet is looked up."""
-
-    def __init__(self, of: Lexicon) -> None:
-        self._lexicon = of
-
-    def __missing__(self, word: str) -> tuple[str, float]:
-        if len(word) > LONGEST_WORD:
-            return "", 0.0
-        if len(self) >= _CACHED:
-            self.clear()
-        term = self._lexicon.term(word)
-        known, rarest = self._lexicon.rarity
-        entry = self[word] = (term, known.get(term, rarest) if term else 0.0)
-        return entry
-
-
 class Lexicon:
     """The words of one language; ask `lexicon(language)` for it.
 
@@ -93,7 +76,6 @@ class Lexicon:
         known = algorithm in Stemmer.algorithms()
         self._stemmer = Stemmer.Stemmer(algorithm, 0) if known else None
         self._terms: dict[str, str] = {}  # word → its term, or "" when it is none
-        self._weighted = _Weighted(self)
 
     @cached_property
     def stop(self) -> frozenset[str]:
@@ -160,16 +142,14 @@ class Lexicon:
         >>> lexicon("xx").weights(["owl", "night", "owl"])
         {'owl': 2.0, 'night': 1.0}
         """
-        found: dict[str, float] = {}
         # Counting first: a page repeats its words, and the large table is asked for each only once.
         counts = Counter(words)
-        for (term, idf), count in zip(map(self._weighted.__getitem__, counts), counts.values(), strict=True):
-            if term in found:
-                found[term] += count * idf
-            else:
-                found[term] = count * idf
+        found: dict[str, int] = {}
+        for term, count in zip(self.aligned(list(counts)), counts.values(), strict=True):
+            found[term] = found.get(term, 0) + count
         found.pop("", None)
-        return found
+        known, rarest = self.rarity
+        return {term: count * known.get(term, rarest) for term, count in found.items()}
 
     def idf(self, term: str) -> float:
         """How rare a stem is: 0 for one in every document; an unknown one counts as the rarest known.

@@ -29,6 +29,8 @@ _ASCII = bytes(range(128))
 _LOWER = bytes(
     byte if byte > 127 else ord(chr(byte).lower()) if chr(byte).isalnum() else ord(" ") for byte in range(256)
 )
+#: The same, but for the zero byte, which parts texts.
+_LOWER_PARTS = b"\0" + _LOWER[1:]
 # Thai, Lao, Tibetan, Burmese; Hangul; Khmer; kana; Han; the planes of rare Han characters.
 _UNSPACED_RANGES = "\u0e01-\u0eff\u0f40-\u0fbc\u1000-\u109f\u1100-\u11ff\u1780-\u17d3\u3005-\u3007\u3040-\u30ff"
 _UNSPACED_RANGES += "\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -44,8 +46,14 @@ def words(text: str) -> list[str]:
     >>> words("Élan vital — Война и мир, 東京都")
     ['élan', 'vital', 'война', 'и', 'мир', '東京', '京都']
     """
+    plain, is_unspaced = _plain(text, _LOWER)
+    return _spaced(plain.split()) if is_unspaced else plain.split()
+
+
+def _plain(text: str, table: bytes) -> tuple[str, bool]:
+    """A text in lower case with blanks between its words, and whether some of it is written without."""
     if text.isascii():
-        return text.encode().translate(_LOWER).decode().split()
+        return text.encode().translate(table).decode(), False
     odd = _beyond_ascii(text)
     if any(map(_may_compose, odd)):
         text = unicodedata.normalize("NFC", text)
@@ -54,8 +62,21 @@ def words(text: str) -> list[str]:
         folded = _folded(character)
         if folded != character:
             text = text.replace(character, folded)
-    found = text.encode("utf-8", "replace").translate(_LOWER).decode().split()
-    return _spaced(found) if any(map(_is_unspaced, odd)) else found
+    return text.encode("utf-8", "replace").translate(table).decode(), any(map(_is_unspaced, odd))
+
+
+def parted(texts: Sequence[str]) -> list[list[str]]:
+    """The words of each text, in one go.
+
+    >>> parted(["Rare owls", "", "bats"])
+    [['rare', 'owls'], [], ['bats']]
+    """
+    plain, is_unspaced = _plain("\0".join(texts), _LOWER_PARTS)
+    found = list(map(str.split, plain.split("\0")))
+    if len(found) != len(texts):
+        # A text holds the character that parts them, or there is no text.
+        return list(map(words, texts))
+    return list(map(_spaced, found)) if is_unspaced else found
 
 
 def fenced(texts: Sequence[str]) -> list[str]:
