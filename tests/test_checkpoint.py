@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import sqlite3
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from topicrawl.collection import report
 from topicrawl.collection.directory import Collection
 from topicrawl.collection.links import packed
 from topicrawl.crawl import Crawl, seed_links
+from topicrawl.errors import DamagedError
 from topicrawl.fetch.replay import Recording
 from topicrawl.frontier.contract import Rules
 from topicrawl.frontier.monotony import Monotony
@@ -104,7 +106,7 @@ async def opened(directory: Path, web: Web, name: str, copy: Path | None = None)
         keeping.checkpoint = Checkpoint(collection, crawl)
         if not await keeping.checkpoint.restore():
             strategy.prepare(Recorded(web.recording, web.topic, styles=strategy.styles))
-            keeping.checkpoint.save()
+            await keeping.checkpoint.begin()
         await crawl.seed(seed_links(web.seeds))
         yield crawl
         await parts.frontier.close()
@@ -138,3 +140,30 @@ def test_a_killed_crawl_goes_on_in_the_same_order(name: str, web: Web, tmp_path:
 def test_a_visit_that_was_kept_and_not_completed_is_learned_from_once(name: str, web: Web, tmp_path: Path) -> None:
     through = asyncio.run(visited(tmp_path / "through", web, name, kill="kept"))
     assert asyncio.run(visited(tmp_path / "killed", web, name)) == through[KILLED - 1 :]
+
+
+def changed(directory: Path, statement: str) -> None:
+    with closing(sqlite3.connect(directory / "topicrawl.sqlite")) as database, database:
+        database.execute(statement)
+
+
+TORN = (
+    "json_set(value, '$.strategy', json('{\"seen\": 7}'))",
+    "json_set(value, '$.monotony', json('[7]'))",
+    "json_set(value, '$.step', 'x')",
+    "'{'",
+)
+
+
+def test_a_crawl_whose_learning_is_lost_says_so_in_one_line_or_learns_again_from_its_pages(
+    web: Web, tmp_path: Path
+) -> None:
+    through = asyncio.run(visited(tmp_path / "through", web, "intelligent", kill="complete"))
+    for number, value in enumerate(TORN):
+        shutil.copytree(tmp_path / "killed", torn := tmp_path / f"torn{number}")
+        changed(torn, f"UPDATE facts SET value = {value} WHERE name = 'learned'")
+        with pytest.raises(DamagedError, match="topicrawl doctor") as caught:
+            asyncio.run(visited(torn, web, "intelligent"))
+        assert "\n" not in str(caught.value)
+    changed(tmp_path / "killed", "DELETE FROM facts WHERE name = 'learned'")
+    assert asyncio.run(visited(tmp_path / "killed", web, "intelligent")) == through[KILLED:]

@@ -24,6 +24,8 @@ from topicrawl.urls import container
 log = logging.getLogger("topicrawl")
 
 _LEAST = 500  # visits between two checkpoints
+# What taking up plain values that are not what they should be can raise.
+_UNREADABLE = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
 _SHARE = 20  # of a long crawl, this part of the visits: what is learned grows with them, and so does writing it
 
 
@@ -57,13 +59,27 @@ class Checkpoint:
         if not isinstance(learned, dict):
             return False
         parts = self.crawl.parts
-        parts.strategy.restore(learned.get("strategy"))
-        if parts.fences.monotony is not None and learned.get("monotony"):
-            parts.fences.monotony.restore(cast(MonotonyState, learned["monotony"]))
-        self.step = cast(int, learned.get("step", self.crawl.step))
+        try:
+            parts.strategy.restore(learned.get("strategy"))
+            if parts.fences.monotony is not None and learned.get("monotony"):
+                parts.fences.monotony.restore(cast(MonotonyState, learned["monotony"]))
+            self.step = int(cast(int, learned.get("step", self.crawl.step)))
+        except _UNREADABLE as error:
+            directory = self.collection.directory
+            raise DamagedError(
+                f"{directory}: what {parts.strategy.name} has learned cannot be taken up "
+                f"({type(error).__name__}: {error}); `topicrawl doctor {directory} --repair` takes it away, and the "
+                "crawl then learns again from its pages"
+            ) from error
         if self.crawl.step > self.step and learns(parts.strategy):
             await self._replay()
         return True
+
+    async def begin(self) -> None:
+        """The first checkpoint of a crawl; one that has lost what it knew learns again from all its visits."""
+        if self.crawl.step and learns(self.crawl.parts.strategy):
+            await self._replay()
+        self.save()
 
     async def _replay(self) -> None:
         """Learn again from what came after the checkpoint."""

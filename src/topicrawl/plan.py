@@ -234,7 +234,7 @@ async def _taken_up(
     if trained and member is not None:
         await member.tell_trained(strategy)
     # The next run has this instead of the material.
-    checkpoint.save()
+    await checkpoint.begin()
 
 
 def _within(seeds: Sequence[str], settings: Settings) -> list[str]:

@@ -195,6 +195,14 @@ def test_what_is_wrong_is_found_and_said_in_one_line(crawl: Path, name: str) -> 
         assert wrong(findings) == []
 
 
+def test_what_was_learned_and_cannot_be_read_is_taken_away_by_a_repair(crawl: Path) -> None:
+    DAMAGES["torn learning"][0](crawl)
+    (finding,) = [it for it in looked(crawl) if it.name == "learned"]
+    assert finding.repair is not None
+    finding.repair()
+    assert wrong(looked(crawl)) == []
+
+
 def test_a_running_crawl_is_named_and_its_tail_is_no_matter(crawl: Path) -> None:
     overwritten(WARC, 1, b"being written")(crawl)
     lock = Lock(crawl / "lock", crawl)

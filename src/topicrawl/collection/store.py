@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 from topicrawl.collection.archive import Spot
 from topicrawl.collection.links import Packed
 from topicrawl.database import Database, Shape, errors_of
+from topicrawl.errors import DamagedError
 from topicrawl.records import Carry, Link, Place, Response, Visit
 from topicrawl.urls import fingerprint
 
@@ -183,7 +184,11 @@ class Store:
     def fact(self, name: str) -> Carry:
         with errors_of(self.path):
             row = self.db.execute("SELECT value FROM facts WHERE name=?", (name,)).fetchone()
-        value: Carry = json.loads(row[0]) if row else None
+        try:
+            value: Carry = json.loads(row[0]) if row else None
+        except (TypeError, ValueError, RecursionError) as error:
+            fix = f"`topicrawl doctor {self.path.parent}` says more"
+            raise DamagedError(f"{self.path} is damaged: what it says of {name!r} cannot be read; {fix}") from error
         return value
 
     def set_facts(self, facts: Mapping[str, Carry]) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, cast
 
 from topicrawl import strategies
 from topicrawl import topic as topics
-from topicrawl.database import Database, errors_of
+from topicrawl.collection.store import Store
+from topicrawl.database import Database, Lock, errors_of
 from topicrawl.doctor.databases import AREA, count
 from topicrawl.doctor.finding import Finding
 from topicrawl.errors import TopicrawlError
@@ -85,11 +87,23 @@ def _learned(store: Database, known: Mapping[str, Any], topic: Topic, settings: 
             Monotony().restore(learned["monotony"])
     except _UNREADABLE as error:
         says = f"what was learned cannot be taken up: {type(error).__name__}: {error}"
-        yield AREA.problem("learned", says, "bring topicrawl.sqlite back from a backup")
+        fix = "bring topicrawl.sqlite back from a backup, or --repair: it is learned again from the pages"
+        yield AREA.problem("learned", says, fix)._replace(repair=partial(_forget, store.path.parent))
         return
     step = learned.get("step", 0)
     behind = f"; {last - step} visits since are learned from again" if step < last else ""
     yield AREA.ok("learned", f"{settings.strategy} takes up what it knew after visit {step}{behind}")
+
+
+def _forget(directory: Path) -> None:
+    """Take away what cannot be read; the next run learns from the pages."""
+    lock = Lock(directory / "lock", directory)
+    try:
+        store = Store(directory / "topicrawl.sqlite")
+        store.set_facts({"learned": None})
+        store.close()
+    finally:
+        lock.release()
 
 
 def _files(directory: Path) -> Iterator[Finding]:
