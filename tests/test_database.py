@@ -67,6 +67,35 @@ def test_a_reader_sees_an_older_file_as_if_it_were_up_to_date_and_changes_nothin
     assert looks(path) == before
 
 
+def files(path: Path) -> set[str]:
+    return {file.name for file in path.parent.iterdir()}
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o555], ids=["writable", "not writable"])
+def test_a_reader_leaves_no_files_behind(path: Path, mode: int) -> None:
+    made(path, FIRST)
+    path.parent.chmod(mode)
+    try:
+        with closing(Database(path, THIRD, readonly=True)) as first:
+            with closing(Database(path, THIRD, readonly=True)) as second:
+                assert second.execute("SELECT name FROM animals").fetchall() == [("newt",)]
+            assert first.execute("SELECT name FROM animals").fetchall() == [("newt",)]
+    finally:
+        path.parent.chmod(0o755)
+    assert files(path) == {"zoo.sqlite"}
+
+
+def test_a_reader_leaves_alone_what_a_writer_has_not_brought_home(path: Path) -> None:
+    made(path, FIRST)
+    with closing(Database(path, FIRST, readonly=True)), closing(Database(path, FIRST)) as writer:
+        with writer.transaction():
+            writer.execute("INSERT INTO animals (name, legs) VALUES ('swan', 2)")
+        Database(path, FIRST, readonly=True).close()
+        assert files(path) == {"zoo.sqlite", "zoo.sqlite-wal", "zoo.sqlite-shm"}
+    with closing(Database(path, FIRST)) as db:
+        assert db.execute("SELECT count(*) FROM animals").fetchone() == (2,)
+
+
 def test_a_reader_goes_on_while_the_writer_brings_the_file_up_to_date(path: Path) -> None:
     made(path, FIRST)
     with closing(Database(path, THIRD, readonly=True)) as reader:

@@ -8,7 +8,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,8 +99,9 @@ def is_held(path: Path) -> bool:
 class Database:
     """A connection to a file of ours; a file that is new or empty is made, and an older one is brought up to date.
 
-    A reader changes nothing: it sees an older file as if it were up to date, with nothing in what is new. A reader of
-    a `still` file, which nobody has open, does not even make SQLite's own files beside it.
+    A reader changes nothing: it sees an older file as if it were up to date, with nothing in what is new. SQLite's own
+    files, which it needs beside the database meanwhile, go away with it. A reader of a `still` file, which nobody has
+    open, does not even make those; a file on a medium that cannot be written is still.
     """
 
     def __init__(self, path: Path, shape: Shape, *, readonly: bool = False, still: bool = False) -> None:
@@ -108,6 +109,9 @@ class Database:
         with errors_of(path):
             if readonly and not path.exists():
                 raise CollectionError(f"{path} does not exist: there is no crawl here")
+        alone = readonly and not Path(f"{path}-wal").exists()
+        still = still or (alone and not os.access(path.parent, os.W_OK))
+        self._leaves = alone and not still
         address = f"{path.absolute().as_uri()}?mode={'ro' if readonly else 'rwc'}{'&immutable=1' if still else ''}"
         with errors_of(path):
             connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=10.0)
@@ -149,6 +153,21 @@ class Database:
     def close(self) -> None:
         with errors_of(self.path):
             self._connection.close()
+        if self._leaves:
+            _tidied(self.path)
+
+
+def _tidied(path: Path) -> None:
+    """Let SQLite remove the empty files that a reader had to make; it does not if anybody else has the file open.
+
+    Readers may not remove them, only the last connection that could write.
+    """
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=0.0)
+    except sqlite3.OperationalError:
+        return  # gone, or not ours to write
+    with closing(connection), suppress(sqlite3.OperationalError):  # somebody is at it: so it is used
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
 
 
 @contextmanager
