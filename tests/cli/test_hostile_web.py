@@ -87,7 +87,7 @@ def test_honest_pages_among_them_are_all_fetched(crawled: Crawled) -> None:
         ("page: a slow body", "timeout"),
         ("page: endless headers", "bad_response"),
         ("page: an endless body", "too_large"),
-        ("page: a flood of 100 Continue", "timeout"),
+        ("page: a flood of 100 Continue", "bad_response"),
         ("page: huge cookies", "bad_response"),
         ("page: a negative chunk", "bad_response"),
         ("page: a bomb in gzip", "too_large"),

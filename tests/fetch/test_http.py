@@ -22,6 +22,7 @@ from topicrawl.urls import canonical
 
 LOOPBACK = networks(["127.0.0.1"])
 OPEN = HttpSettings(allow=LOOPBACK, total_timeout=5.0)
+HINT = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 
 
@@ -89,8 +90,8 @@ def test_one_connection_serves_many_requests_error_pages_included() -> None:
     assert visit(answers, OPEN, steps).connections == 1
 
 
-async def _forever(piece: bytes, seconds: float = 0.0) -> AsyncIterator[bytes]:
-    yield HEAD + b"\r\n"
+async def _forever(piece: bytes, seconds: float = 0.0, start: bytes = HEAD + b"\r\n") -> AsyncIterator[bytes]:
+    yield start
     while True:
         yield piece
         await asyncio.sleep(seconds)
@@ -138,6 +139,11 @@ ANSWERS: dict[str, tuple[Callable[[], object], Failure | None]] = {
         Failure.BAD_RESPONSE,
     ),
     "a header without end": (lambda: HEAD + b"X: " + b"y" * 1_000_000, Failure.BAD_RESPONSE),
+    "some early hints": (lambda: HINT * 9 + HEAD + b"\r\nhello", None),
+    "early hints without end": (
+        lambda: _forever(HINT, start=HINT),
+        Failure.BAD_RESPONSE,
+    ),
     "an encoding nobody knows": (
         lambda: Reply(b"x", headers={"Content-Encoding": "lzh"}),
         Failure.BAD_RESPONSE,

@@ -18,12 +18,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Protocol, Self, cast
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.client_proto import ResponseHandler
 from aiohttp.client_reqrep import ClientRequest, ClientResponse
 from aiohttp.connector import AddrInfoType, Connection
+from aiohttp.http import HttpProcessingError, RawResponseMessage
+from aiohttp.streams import StreamReader
 from yarl import URL
 
 from topicrawl.fetch.decode import TooLarge, Undecodable, decode
@@ -38,6 +41,7 @@ __all__ = ["Http", "HttpSettings"]
 
 #: An error page up to this size is read to its end, because that keeps the connection for the next request.
 _DRAINED = 64 * 1024
+_PRELIMINARY = 16  # answers such as 103 Early Hints before the one that counts
 
 
 class Departure(Protocol):
@@ -72,7 +76,7 @@ class Http:
         # A field of a quarter leaves room for a few long ones; the sum is checked when they are in.
         field_bytes = settings.max_header_bytes // 4
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
+            connector=_Connector(
                 limit=settings.connections,
                 ttl_dns_cache=settings.name_seconds,
                 resolver=_Resolver(Names(settings.resolve)),
@@ -251,6 +255,27 @@ class _Request(ClientRequest):
             return await super().send(conn)
         finally:
             self.trip.left()
+
+
+class _Line(ResponseHandler):
+    """A connection that hangs up on a host which goes on announcing its answer: each announcement costs time."""
+
+    _announced = 0
+
+    async def read(self) -> tuple[RawResponseMessage, StreamReader]:
+        message, body = await super().read()
+        self._announced = self._announced + 1 if 100 <= message.code < 200 else 0
+        if self._announced > _PRELIMINARY:
+            raise HttpProcessingError(code=message.code, message=f"more than {_PRELIMINARY} preliminary answers")
+        return message, body
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Makes such connections."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._factory = cast("partial[ResponseHandler]", partial(_Line, loop=self._loop))
 
 
 class _Resolver(AbstractResolver):
