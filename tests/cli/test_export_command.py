@@ -31,6 +31,16 @@ def test_lines_go_to_standard_output(run: Run, dengue: Path) -> None:
     assert [path.name for path in Path().iterdir()] == ["dengue"]
 
 
+def test_where_most_pages_are_damaged_the_exit_code_says_so(run: Run, dengue: Path) -> None:
+    (warc,) = (dengue / "warc").iterdir()
+    whole = warc.read_bytes()
+    warc.write_bytes(whole[:20] + bytes(len(whole) - 20))
+    ran = run("export", dengue, "--to", "csv", "--no-card")
+    assert ran.code == 3
+    assert "0 pages in dengue.csv; 5 more are damaged in the archive, see `topicrawl doctor" in ran.err
+    assert json.loads(run("export", dengue, "--to", "csv", "--json", "--force").out)["unreadable"] == 5
+
+
 @pytest.mark.parametrize(
     ("options", "pages"),
     [

@@ -9,12 +9,16 @@ import sys
 import time
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from topicrawl.cli import INTERRUPTED
 from topicrawl.cli.moments import Moment
+from topicrawl.errors import DamagedError
+
+if TYPE_CHECKING:
+    from topicrawl.collection.export_run import Done
 
 _EVERY = {True: 0.5, False: 5.0}  # seconds between two signs of life, on a terminal and elsewhere
 
@@ -99,8 +103,16 @@ def command(directory: Path, **options: Any) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if options["as_json"]:
         click.echo(json.dumps(dataclasses.asdict(done)), err=str(job.out) == "-")
-        return
-    lost = f"; {done.unreadable} more are damaged in the archive" if done.unreadable else ""
+    else:
+        _told(done, directory)
+    # A file with the smaller part of the pages is not what was asked for.
+    if done.unreadable > done.pages:
+        sys.exit(DamagedError.exit_code)
+
+
+def _told(done: Done, directory: Path) -> None:
+    more = f"; {done.unreadable} more are damaged in the archive, see `topicrawl doctor {directory}`"
+    lost = more if done.unreadable else ""
     none = "" if done.pages or lost else "; none fits what was chosen, --all takes those of little relevance too"
     see = f"; see {done.card}" if done.card else ""
     click.echo(f"{done.pages} pages in {done.path}{lost}{none}{see}", err=True)

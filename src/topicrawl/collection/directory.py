@@ -209,6 +209,9 @@ def crawling(directory: Path) -> bool:
 
 def topic_of(directory: Path) -> Topic:
     """The topic of a crawl that exists."""
+    with errors_of(directory):
+        if directory.is_dir() and not (directory / "topic.toml").exists():
+            raise CollectionError(f"{directory}/topic.toml is missing: bring it back from a backup")
     return topics.load(directory / "topic.toml")
 
 
