@@ -10,6 +10,7 @@ install: .venv/installed
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Topicrawl needs Python 3.11 or newer")'
+	@echo 'Setting up .venv: some 600 MB, a minute or two the first time.'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,fast]'
 	touch $@

@@ -123,6 +123,31 @@ def test_why_shows_the_links_from_the_seed(run) -> None:  # type: ignore[no-unty
     assert "anchor" in text
 
 
+def test_why_without_an_address_names_some_to_ask_about(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(chain(3)) as (address, _):
+        crawl(run, address)
+    told = json.loads(run("why", "dengue-fever", "--json").out)
+    assert {url for _, url in told["best"]} == {f"{address}/{n}" for n in range(3)}
+    assert told["failures"] == {"not_found": f"{address}/3", "robots": f"{address}/secret"}
+    lines = run("why", "dengue-fever").out.splitlines()
+    assert lines[-1] == "ask about any: topicrawl why dengue-fever URL"
+    assert [line.split()[1] for line in lines[-3:-1]] == [f"{address}/3", f"{address}/secret"]
+
+
+def test_a_directory_without_its_topic_is_one_that_cannot_be_used(run) -> None:  # type: ignore[no-untyped-def]
+    with live_site(chain(1)) as (address, _):
+        crawl(run, address)
+    Path("dengue-fever/topic.toml").unlink()
+    for command in (
+        ["status", "dengue-fever"],
+        ["crawl", "--out", "dengue-fever"],
+        ["export", "dengue-fever", "--to", "csv"],
+    ):
+        ran = run(*command)
+        assert (ran.code, ran.err.count("\n")) == (3, 1)
+        assert "topic.toml is missing" in ran.err
+
+
 @pytest.mark.parametrize(("path", "reason"), [("/3", "not_found"), ("/secret", "robots"), ("/elsewhere", "unseen")])
 def test_why_names_the_reason_when_a_page_was_not_fetched(run, path: str, reason: str) -> None:  # type: ignore[no-untyped-def]
     with live_site(chain(3)) as (address, _):

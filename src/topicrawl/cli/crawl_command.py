@@ -26,6 +26,7 @@ from topicrawl.collection.directory import occupied
 from topicrawl.collection.store import Store
 from topicrawl.errors import SeedError, TopicError
 from topicrawl.frontier.contract import Counts
+from topicrawl.records import Failure
 from topicrawl.seeds.found import Found
 from topicrawl.settings import Settings, known_settings, read_settings, seed_urls
 from topicrawl.topic import Topic
@@ -34,6 +35,12 @@ if TYPE_CHECKING:
     from topicrawl.crawl import Crawl
 
 NOTHING_FETCHED = 5
+# What to do where a crawl got nothing, by the first failure.
+_ADVICE: dict[str, str] = {
+    Failure.DNS: "check the spelling of the seeds' hosts; `topicrawl doctor` looks at the network",
+    Failure.ADDRESS: "private addresses are refused; --allow-net opens a network of your own",
+    Failure.ROBOTS: "their robots.txt forbids it; name other seeds",
+}
 _TICK = 0.25  # seconds between two looks at the figures
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -285,8 +292,10 @@ def _closing_words(asked: Asked, directory: Path, stop: Stop, tally: Tally) -> N
         f"{stop}: {tally.pages} pages, {tally.relevant} relevant ({tally.harvest:.0%}){told} in {directory}", err=True
     )
     if not tally.pages:
-        reasons = ", ".join(f"{name} {count}" for name, count in tally.failed.most_common(3)) or "no seed answered"
-        click.echo(f"no page could be fetched ({reasons}): check the seeds and {directory}/crawl.log", err=True)
+        failed = tally.failed.most_common(3)
+        reasons = ", ".join(f"{name} {count}" for name, count in failed) or "no seed answered"
+        advice = _ADVICE.get(failed[0][0] if failed else "", f"check the seeds and {directory}/crawl.log")
+        click.echo(f"no page could be fetched ({reasons}): {advice}", err=True)
     elif tally.best and stop != Stop.INTERRUPTED:
         click.echo(f"next: topicrawl status {directory}   topicrawl why {directory} {tally.best}", err=True)
     if stop in (Stop.INTERRUPTED, Stop.UNREACHABLE):

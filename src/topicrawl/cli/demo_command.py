@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,8 +102,9 @@ def _shown(curves: dict[str, list[float]], asked: Asked) -> None:
     picture = asked.out / "harvest.svg"
     picture.write_text(harvest_svg(curves, title=title, x_label="pages fetched", y_label="found"), "utf-8")
     best = asked.out / STRATEGIES[0]
+    program = "topicrawl" if shutil.which("topicrawl") else sys.argv[0]
     click.echo(f"The picture: {picture}")
-    click.echo(f"What the crawl did:  topicrawl status {best}")
+    click.echo(f"What the crawl did:  {program} status {best}")
     click.echo(
-        'On the live web:     topicrawl crawl "dengue fever" --seed https://www.who.int/ --pages 200 --contact YOU'
+        f'On the live web:     {program} crawl "dengue fever" --seed https://www.who.int/ --pages 200 --contact YOU'
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -29,16 +30,17 @@ def command(out: Path, workers: tuple[Path, ...], distinct: bool) -> None:
     from topicrawl.collection.directory import Collection, topic_of
     from topicrawl.collection.merge import Merge, checked
 
-    facts = checked(out, workers)
+    facts, live = checked(out, workers), sys.stderr.isatty()
     with Collection(out, topic_of(workers[0]), facts) as collection:
         merge = Merge(collection, workers, partial(parse.read, context=False), distinct=distinct)
         for number in merge.run():
-            click.echo(f"\r{number} visits", nl=False, err=True)
+            if live:
+                click.echo(f"\r{number} visits", nl=False, err=True)
         urls = [row.requested for row in collection.store.visits()]
         asyncio.run(_settled(out / "frontier.sqlite", urls))
-    done = merge.done
+    done, start = merge.done, "\r" if live else ""
     click.echo(
-        f"\r{done.pages} pages in {out}; {done.failed} failures, {done.again} visits made twice, "
+        f"{start}{done.pages} pages in {out}; {done.failed} failures, {done.again} visits made twice, "
         f"{done.twins} pages that repeat others",
         err=True,
     )

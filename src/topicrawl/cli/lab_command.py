@@ -17,6 +17,7 @@ from topicrawl.cli.lab_compare import compare
 from topicrawl.cli.lab_evaluate import evaluate, sample
 from topicrawl.cli.lab_presets import presets
 from topicrawl.cli.lab_record import record
+from topicrawl.cli.lab_sample_web import serve, web
 from topicrawl.cli.lab_tasks import tasks
 from topicrawl.cli.lab_web import cache_options, opened_web
 from topicrawl.cli.training import topic_of
@@ -38,7 +39,9 @@ command.add_command(evaluate)
 command.add_command(sample)
 command.add_command(presets)
 command.add_command(record)
+command.add_command(serve)
 command.add_command(tasks)
+command.add_command(web)
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ async def _compared(options: Options) -> Comparison:
         cached=not options.no_cache,
     )  # fmt: skip
     plan = Comparison(asked, entrants(asked.strategies))
-    await _told(plan.read(options.jobs), "webs read")
+    await _told(plan.read(options.jobs), "readings of the pages")
     plan.plan(lambda text: click.echo(text, err=True) if sys.stderr.isatty() else None)
     results = Results(options.out / "results.jsonl")
     try:

@@ -62,9 +62,10 @@ def _rounded(interval: Interval | None) -> dict[str, float] | None:
 def evaluate(directory: Path, judged: Path, web: Path | None, threshold: float, as_json: bool) -> None:
     """Score a crawl against judged pages: harvest ratio, average similarity, recall.
 
-    \b
     Every page of the crawl is compared with all pages judged relevant; its largest cosine counts.
     Pages of the crawl that were judged themselves, drawn by `lab sample`, give an estimate of recall.
+
+    \b
     Example:
       topicrawl lab evaluate dengue-fever --judged judged.tsv
     """
@@ -162,8 +163,9 @@ def _recall_text(sides: Sides) -> str:
 def sample(directory: Path, rejected: int, accepted: int, seed: int, out: Path | None) -> None:
     """Draw pages of a crawl by lot, for a person to judge.
 
-    \b
     Each line is a URL and a tab; write relevant or irrelevant behind it, then give the file to `lab evaluate`.
+
+    \b
     Example:
       topicrawl lab sample dengue-fever --rejected 100 --out judged.tsv
     """

@@ -36,8 +36,9 @@ from topicrawl.errors import UsageError
 def tasks(**options: Any) -> None:
     """Make tasks (topic, words, seeds) for a recorded web that has labels.
 
-    \b
     Seeds are drawn the same way each time: pages on the topic, and pages off it that are --back links away.
+
+    \b
     Example:
       topicrawl lab tasks webs/wikispeedia --seeds-per-task 3 --out tasks.json
     """

@@ -18,6 +18,7 @@ from topicrawl.records import Failure, Refusal
 from topicrawl.urls import canonical
 
 _LONGEST_CHAIN = 1000
+_BEST = 3  # pages that are suggested
 _NOT_KEPT = frozenset({Failure.DUPLICATE, Failure.NOINDEX})  # reasons that show when a page is here
 
 
@@ -122,15 +123,21 @@ async def _entry(directory: Path, url: str) -> Entry | None:
 
 @click.command("why")
 @click.argument("directory", type=click.Path(path_type=Path))
-@click.argument("url")
+@click.argument("url", required=False)
 @click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
-def command(directory: Path, url: str, as_json: bool) -> None:
+def command(directory: Path, url: str | None, as_json: bool) -> None:
     """The links from a seed to a page, with their scores; or the named reason why it was not fetched.
 
+    Without a URL it names some that are worth asking about.
+
     \b
-    Example:
+    Examples:
+      topicrawl why dengue-fever
       topicrawl why dengue-fever https://www.who.int/news-room/fact-sheets/detail/dengue-and-severe-dengue
     """
+    if url is None:
+        _suggested(directory, as_json)
+        return
     address = canonical(url)
     if address is None:
         raise UsageError(f"{url!r} is not a web address")
@@ -151,6 +158,26 @@ def command(directory: Path, url: str, as_json: bool) -> None:
         waits = answer.waiting
         click.echo(f"  {'':>6}  {address}{_by(waits.anchor, seed=not waits.source)}")
         click.echo(f"          score {waits.score:.3f}{_parts(waits.parts)}")
+
+
+def _suggested(directory: Path, as_json: bool) -> None:
+    """Addresses to ask about: the best pages, and one for each failure."""
+    store = Store(directory / "topicrawl.sqlite", readonly=True)
+    try:
+        best, failed = report.best(store, _BEST), report.latest_failures(store)
+    finally:
+        store.close()
+    if as_json:
+        click.echo(json.dumps({"best": [list(pair) for pair in best], "failures": failed}, ensure_ascii=False))
+        return
+    if not best and not failed:
+        click.echo(f"nothing was fetched yet; `topicrawl status {directory}` says more")
+        return
+    width = max(len(name) for name in (*failed, "0.00"))
+    click.echo("the best pages, and the last one of each failure:")
+    for name, address in (*((f"{relevance:.2f}", address) for relevance, address in best), *failed.items()):
+        click.echo(f"  {name:<{width}}  {address}")
+    click.echo(f"ask about any: topicrawl why {directory} URL")
 
 
 def _by(anchor: str, *, seed: bool) -> str:

@@ -58,6 +58,19 @@ def failures(store: Store) -> dict[str, int]:
     return {str(name): int(str(count)) for name, count in store.rows(sql)}
 
 
+def best(store: Store, count: int) -> list[tuple[float, str]]:
+    """The most relevant pages that are kept, and how relevant they are."""
+    sql = "SELECT relevance, url FROM visits WHERE failure IS NULL AND relevance IS NOT NULL"
+    rows = store.rows(f"{sql} ORDER BY relevance DESC, step LIMIT ?", (count,))
+    return [(float(str(relevance)), str(url)) for relevance, url in rows]
+
+
+def latest_failures(store: Store) -> dict[str, str]:
+    """For each failure the address where it was last met, the most frequent failure first."""
+    sql = "SELECT requested FROM visits WHERE failure = ? ORDER BY step DESC LIMIT 1"
+    return {name: str(store.rows(sql, (name,))[0][0]) for name in failures(store)}
+
+
 def links(store: Store, url: str) -> list[StoredLink]:
     """The links of a stored page, in their order."""
     rows = store.rows("SELECT targets, scores, refusals, anchors FROM links WHERE source = ?", (fingerprint(url),))
