@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 
 import pytest
 
@@ -26,6 +27,17 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 def test_the_command_starts_without_the_heavy_parts() -> None:
     heavy = ("aiohttp", "numpy", "selectolax", "rich", "fastwarc", "asyncio")
-    code = "import sys, topicrawl.cli; print([name for name in sys.argv[1:] if name in sys.modules])"
-    out = subprocess.run([sys.executable, "-c", code, *heavy], capture_output=True, text=True, check=True)
-    assert out.stdout.strip() == "[]"
+    assert loaded("import topicrawl.cli", heavy) == "[]"
+
+
+def test_no_command_needs_the_heavy_parts_for_its_help() -> None:
+    every = "from importlib import import_module as load; from topicrawl import cli"
+    asked = f'{every}; [load(f"topicrawl.cli.{{name}}_command") for name in cli.COMMANDS]'
+    assert loaded(asked, ("aiohttp", "numpy", "rich", "starlette", "redis")) == "[]"
+
+
+def loaded(code: str, names: Sequence[str]) -> str:
+    """Which of the modules a piece of code loads."""
+    asked = f"{code}; import sys; print([name for name in sys.argv[1:] if name in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", asked, *names], capture_output=True, text=True, check=True)
+    return out.stdout.strip()

@@ -14,7 +14,12 @@ import topicrawl
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "topicrawl"
-GUIDES = {"write-a-relevance-model": "my_judge", "write-a-seed-provider": "my_wiki"}
+GUIDES = {
+    "how-to/write-a-relevance-model": "my_judge.py",
+    "how-to/write-a-seed-provider": "my_wiki.py",
+    "how-to/write-a-strategy": "my_strategy.py",
+    "reference/python": "my_program.py",
+}
 
 PROGRAM = """
 import asyncio
@@ -55,13 +60,22 @@ def test_the_package_says_that_it_has_types_and_names_each_public_one_for_type_c
 @LONG
 def test_a_program_outside_passes_the_strict_checks(tmp_path: Path) -> None:
     for guide, name in GUIDES.items():
-        found = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "how-to" / f"{guide}.md").read_text("utf-8"), re.S)
+        found = re.search(r"```python\n(.*?)```", (ROOT / "docs" / f"{guide}.md").read_text("utf-8"), re.S)
         assert found
-        (tmp_path / f"{name}.py").write_text(found[1], "utf-8")
+        (tmp_path / name).write_text(found[1], "utf-8")
     wrong = PROGRAM.replace("return Beginning(topic)", "return Beginning()")
     for name, text in {"right.py": PROGRAM, "wrong.py": wrong}.items():
         (tmp_path / name).write_text(text, "utf-8")
-        command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), name]
+        command = [
+            sys.executable,
+            "-m",
+            "mypy",
+            "--strict",
+            "--cache-dir",
+            str(tmp_path / "cache"),
+            name,
+            *GUIDES.values(),
+        ]
         ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert ran.returncode == (name == "wrong.py"), ran.stdout
         assert ("Missing positional argument" in ran.stdout) == (name == "wrong.py")

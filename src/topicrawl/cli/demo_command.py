@@ -7,17 +7,15 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from topicrawl.cli.loop import run
 from topicrawl.errors import CollectionError, TopicError
-from topicrawl.lab.figures import harvest_svg, harvest_text
-from topicrawl.lab.sample import SampleWeb
-from topicrawl.lab.serve import served
-from topicrawl.plan import open_crawl
-from topicrawl.settings import Settings
-from topicrawl.topic import Topic
+
+if TYPE_CHECKING:
+    from topicrawl.lab.sample import SampleWeb
 
 STRATEGIES = ("best_first", "breadth_first")
 
@@ -33,6 +31,9 @@ def command(name: str, pages: int, out: Path) -> None:
     Example:
       topicrawl demo --topic volcanoes --pages 500
     """
+    from topicrawl.lab.sample import SampleWeb
+    from topicrawl.lab.serve import served
+
     web = SampleWeb()
     if name not in web.topics:
         raise TopicError(f"the made-up web has no topic {name!r}: it has {', '.join(web.topics)}")
@@ -62,6 +63,10 @@ class Asked:
 
     async def crawled(self, strategy: str) -> list[float]:
         """Crawl over real HTTP; returns how many of the targets were found after each page."""
+        from topicrawl.plan import open_crawl
+        from topicrawl.settings import Settings
+        from topicrawl.topic import Topic
+
         settings = Settings(
             strategy=strategy, pages=self.pages, delay=0.02, concurrency=32, timeout=2.0, attempts=1, patience=5.0,
             allow_net=("127.0.0.0/8",), resolve=tuple(f"{host}=127.0.0.1" for host in self.web.hosts),
@@ -95,6 +100,8 @@ def _cleared(out: Path) -> None:
 
 
 def _shown(curves: dict[str, list[float]], asked: Asked) -> None:
+    from topicrawl.lab.figures import harvest_svg, harvest_text
+
     title = f"Pages about {asked.topic} found"
     click.echo()
     click.echo(f"{title}, against pages fetched:")

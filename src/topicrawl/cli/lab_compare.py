@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -41,11 +40,13 @@ def compare(**options: Any) -> None:
     Example:
       topicrawl lab compare webs/wikispeedia webs/webkb --strategies best_first,shark_search --jobs 2
     """
-    asked = Options(**options)
-    plan = asyncio.run(_compared(asked))
+    import asyncio
+
     from topicrawl.lab.report_files import write_report
     from topicrawl.lab.standings import Standings
 
+    asked = Options(**options)
+    plan = asyncio.run(_compared(asked))
     standings = Standings(plan.rows, asked.budget)
     if len(standings.webs) > 1:
         for web, of in standings.webs.items():

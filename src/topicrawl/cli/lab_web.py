@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from topicrawl.lab.web import ParsedWeb
+if TYPE_CHECKING:
+    from topicrawl.lab.web import ParsedWeb
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -22,6 +23,8 @@ def cache_options(command: Command) -> Command:
 
 def opened_web(path: Path, cache: Path | None, *, cached: bool) -> ParsedWeb:
     """The web; what is wrong with it or with its cache is said in one line each, and is no reason to stop."""
+    from topicrawl.lab.web import ParsedWeb
+
     web = ParsedWeb(path, cache=cache, cached=cached)
     for note in filter(None, (web.recording.torn, web.note)):
         click.echo(f"topicrawl: {note}", err=True)

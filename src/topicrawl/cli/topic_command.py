@@ -11,10 +11,8 @@ from typing import Any
 import click
 
 from topicrawl import topic as topics
-from topicrawl.cli.topic_pages import Pages, Reach
 from topicrawl.cli.training import free
 from topicrawl.errors import TopicError, UsageError
-from topicrawl.relevance.topic_building import Recipe, build
 from topicrawl.text.keywords import WEIGHTINGS
 from topicrawl.text.lexicon import ALGORITHMS
 from topicrawl.topic import Topic
@@ -81,6 +79,9 @@ class Asked:
     allow_net: tuple[str, ...]
 
     def topic(self) -> Topic:
+        from topicrawl.cli.topic_pages import Pages, Reach
+        from topicrawl.relevance.topic_building import Recipe, build
+
         relevant, irrelevant = self.pages, self.unlike
         if self.examples is not None:
             good, bad = topics.examples(self.examples)

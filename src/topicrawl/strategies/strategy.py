@@ -10,12 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from topicrawl.records import Around, Carry, Link, Place, Visit
-from topicrawl.relevance.vsm import Vsm
 from topicrawl.strategies.material import Material
 from topicrawl.topic import Topic
+
+if TYPE_CHECKING:
+    from topicrawl.relevance.vsm import Vsm  # it loads numpy, which `--help` can do without
 
 
 @dataclass(frozen=True, slots=True)
