@@ -24,7 +24,7 @@ _LARGEST = 2**63  # of a whole number, as databases have it
 class Settings:
     """Everything about a crawl that can be set, by option or in a TOML file; each with its sentence."""
 
-    strategy: Annotated[str, "Which crawler orders the links: name or name:parameter=value,…"] = "best_first"
+    strategy: Annotated[str, "Which crawler orders the links: name or name:parameter=value,…"] = strategies.USUAL
     judge: Annotated[str, "Who judges pages: a class of your own as module:Class; by default the topic's words."] = ""
     learn_from: Annotated[str, "A recorded web, or an earlier crawl's directory, where example pages are read."] = ""
     engine: Annotated[tuple[str, ...], "A search engine to ask; `topicrawl seeds --help` lists them."] = ()

@@ -75,7 +75,7 @@ def test_a_crawl_goes_on_where_it_was(run) -> None:  # type: ignore[no-untyped-d
     ("arguments", "words"),
     [
         (["crawl", "malaria", "--out", "dengue-fever"], "other words: dengue fever, not malaria"),
-        (["crawl", "dengue fever", "--strategy", "breadth_first"], "other strategy: best_first, not breadth_first"),
+        (["crawl", "dengue fever", "--strategy", "breadth_first"], "other strategy: apprentice, not breadth_first"),
     ],
 )
 def test_options_that_contradict_a_crawl_are_refused(run, arguments: list[str], words: str) -> None:  # type: ignore[no-untyped-def]
@@ -102,7 +102,7 @@ def test_status_tells_what_happened(run) -> None:  # type: ignore[no-untyped-def
     with live_site(chain(3)) as (address, _):
         crawl(run, address)
     told = json.loads(run("status", "dengue-fever", "--json").out)
-    assert (told["pages"], told["strategy"], told["topic"]) == (3, "best_first", "dengue fever")
+    assert (told["pages"], told["strategy"], told["topic"]) == (3, "apprentice", "dengue fever")
     assert told["failures"] == {"not_found": 1, "robots": 1}
     assert told["last_stop"] == "frontier empty"
     assert told["frontier"]["waiting"] == 0
@@ -112,7 +112,7 @@ def test_status_tells_what_happened(run) -> None:  # type: ignore[no-untyped-def
 
 def test_why_shows_the_links_from_the_seed(run) -> None:  # type: ignore[no-untyped-def]
     with live_site(chain(3)) as (address, _):
-        crawl(run, address)
+        crawl(run, address, "--strategy", "best_first")
     told = json.loads(run("why", "dengue-fever", f"{address}/2", "--json").out)
     assert [step["url"] for step in told["chain"]] == [f"{address}/{n}" for n in range(3)]
     assert [step["anchor"] for step in told["chain"]] == ["", "dengue 1", "dengue 2"]

@@ -218,4 +218,4 @@ def test_the_best_links_are_described_for_a_strategy_that_asks_for_it(run) -> No
 def test_descriptions_for_a_strategy_without_use_for_them_are_refused(run) -> None:  # type: ignore[no-untyped-def]
     ran = run("crawl", "dengue fever", "--seed", "http://a.example/", "--descriptions", 5)
     assert ran.code == 2
-    assert "descriptions are of no use to best_first" in ran.err
+    assert "descriptions are of no use to apprentice" in ran.err

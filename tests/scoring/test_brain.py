@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from topicrawl.records import Link, Page, Place, Visit
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.scoring.brain import Brain
@@ -18,8 +20,8 @@ def page(url: str, *links: Link, words: tuple[str, ...] = ("nothing", "of", "int
     return Page(url, links=tuple(links), words=words, text=" ".join(words))
 
 
-def visited(mind: Brain, found: Page, link: Link | None = None) -> Visit:
-    visit = Visit(1, link or Link(found.url), Place(1.0), found.url, found)
+def visited(mind: Brain, found: Page, link: Link | None = None, relevance: float | None = None) -> Visit:
+    visit = Visit(1, link or Link(found.url), Place(1.0), found.url, found, relevance)
     mind.learn(visit)
     return visit
 
@@ -53,3 +55,26 @@ def test_examples_teach_which_links_and_pages_are_wanted() -> None:
     again = brain()
     again.restore(taught.state())
     assert [place.score for place in again.places(links, visited(again, start))] == scores[0]
+
+
+@pytest.mark.parametrize("is_guest", [True, False], ids=["a judge of one's own", "readers' verdicts"])
+def test_what_others_think_of_pages_decides_what_is_learned(is_guest: bool) -> None:
+    vsm = Vsm(Topic.of("dengue fever"))
+    vsm.judge = Always() if is_guest else None
+    mind = Brain(vsm, rate=1.0, pool=1000)
+    links = [Link(f"http://a/{n}", source="http://a/", anchor=("train", "owl")[n % 2]) for n in range(12)]
+    visited(mind, page("http://a/", *links), relevance=0.0)
+    for number, link in enumerate(links[:10]):
+        visited(mind, page(link.url), link, relevance=0.9 * (number % 2))
+    trains, owls = (dict(mind.reasons(link)) for link in links[10:])
+    assert owls["link text “owl”"] > 0 > trains["link text “train”"]
+
+
+class Always:
+    """A judge who likes everything; what counts here is what the visits say."""
+
+    def score(self, page: Page) -> float:
+        return 1.0
+
+    def learn(self, page: Page, relevant: bool) -> None:
+        raise AssertionError("nobody teaches")

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from topicrawl import strategies
 from topicrawl.cli.lab_web import cache_options, opened_web
 from topicrawl.errors import SpaceError, UsageError
 
@@ -50,7 +51,7 @@ class Out:
 @click.option("--words", help="The topic in words.")
 @click.option("--topic", "topic_file", type=click.Path(path_type=Path), help="A topic.toml instead of words.")
 @click.option("--seed", "seeds", multiple=True, required=True, help="Where to start; may be repeated.")
-@click.option("--strategy", default="best_first", show_default=True, help="name or name:parameter=value,…")
+@click.option("--strategy", default=strategies.USUAL, show_default=True, help="name or name:parameter=value,…")
 @click.option("--judge", default="", metavar="TEXT", help="Who judges pages: your own, as module:Class.")
 @click.option("--pages", "fetches", default=1000, show_default=True, type=click.IntRange(1), help="Fetches to make.")
 @click.option(

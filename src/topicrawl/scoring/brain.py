@@ -51,6 +51,7 @@ class Brain:
     """Scores links and learns from visits."""
 
     def __init__(self, vsm: Vsm, *, rate: float, pool: int) -> None:
+        self._vsm = vsm
         self._judge = Judge(vsm)
         self._observer = Observer(vsm)
         self.model = Online(rate=rate, caution=_CAUTION)
@@ -80,7 +81,7 @@ class Brain:
         if visit.page is None:
             self._visited(visit, None)
             return
-        similarity = self._judge(visit.page)
+        similarity = self._similarity(visit.page, visit.relevance)
         reward = self.reward(similarity)
         self.rates.seen(reward)
         self._visited(visit, reward)
@@ -88,6 +89,16 @@ class Brain:
         behind = carried if isinstance(carried, int) else 0
         self._distance = 0 if reward >= 0.5 else min(behind + 1, _FURTHEST)
         self._look(visit.url, visit.page, similarity, reward)
+
+    def _similarity(self, page: Page, relevance: float | None) -> float:
+        """How much a page is about the topic; the crawl's own judge and readers' verdicts have their say."""
+        if relevance is None:
+            return self._judge(page)
+        if self._vsm.judge is not None:
+            return relevance
+        # Nothing unless somebody has moved the topic's own judgement of the page.
+        moved = relevance - self._vsm.score(page)
+        return max(0.0, min(1.0, self._judge(page) + moved))
 
     def _look(self, url: str, page: Page, similarity: float, reward: float) -> None:
         """Score the links of a page that are not known from elsewhere."""

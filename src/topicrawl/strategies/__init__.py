@@ -18,6 +18,9 @@ from topicrawl import outside
 from topicrawl.errors import StrategyError
 from topicrawl.strategies.strategy import Strategy
 
+#: What orders the links of a crawl for which nothing else was asked.
+USUAL = "apprentice"
+
 
 def available() -> dict[str, type[Strategy]]:
     """Every strategy in this folder by its name, sorted."""

@@ -31,7 +31,7 @@ def start(site: Site, request: Request, form: Form) -> Response:
     seeds = seed_urls(form.text("seeds", most=100_000).split())
     if not seeds or len(seeds) > _SEEDS:
         raise UsageError(f"name at least one page to start from, and {_SEEDS} at the most")
-    strategy = form.text("strategy", "best_first")
+    strategy = form.text("strategy", strategies.USUAL)
     if strategy not in strategies.available():
         # A name with a module in it would load code that a visitor chose.
         raise UsageError(f"unknown strategy {strategy!r}")

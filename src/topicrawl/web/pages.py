@@ -50,7 +50,7 @@ def home(site: Site, request: Request, form: Form) -> Response:
     ]
     return site.page(
         "home.html", collections=found, broken=broken, started=started, home=site.shelves.home,
-        strategies=list(strategies.available()),
+        strategies=list(strategies.available()), usual=strategies.USUAL,
     )  # fmt: skip
 
 
