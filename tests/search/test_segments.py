@@ -37,13 +37,12 @@ def written(directory: Path, pages: Pages, batch: int) -> Reader:
     database = opened(directory, readonly=False)
     shelving, terms = Shelving(database), Terms(database, is_bulk=False)
     for start in range(0, len(pages), batch):
-        several = []
+        several = pages[start : start + batch]
+        said = [word for page in several for part in page for word in part]
         with database.transaction():
-            for page in pages[start : start + batch]:
-                said = [word for part in page for word in part]
-                ids = terms.table(0, 0, said) if said else np.zeros(0, np.int32)
-                several.append((ids, (len(page[0]), len(page[1]), len(page[2]))))
-            shelving.add(segment(start + 1, several))
+            ids = terms.table(0, 0, said)[: len(said)]
+            terms.store()
+            shelving.add(segment(start + 1, ids, np.array([[len(part) for part in page] for page in several])))
     reader = Reader(database)
     reader.cover(len(pages))
     return reader
@@ -89,7 +88,7 @@ def test_many_small_segments_become_few_and_what_was_read_before_stays_true(tmp_
     assert len(reader.postings(Part(("bat",))).numbers) == 20
     database = reader._database
     with database.transaction():
-        Shelving(database).add(segment(31, [(np.array([0, 1], np.int32), (1, 1, 0))] * 40))
+        Shelving(database).add(segment(31, np.array([0, 1] * 40, np.int32), np.array([(1, 1, 0)] * 40)))
     reader.cover(70)
     assert len(reader.postings(Part(("bat",))).numbers) == 60
     rows = database.execute("SELECT key, first, last FROM segments ORDER BY first").fetchall()

@@ -33,8 +33,6 @@ LONGEST_TITLE = 1000
 
 SILENT = "script,style,template,noframes"
 _NOWHERE: flow.Surroundings = ((), ())
-# All private characters that serve as marks begin like this in UTF-8.
-_PRIVATE = b"\xee\x80"
 
 
 @dataclass(slots=True)
@@ -53,7 +51,7 @@ class Reading:
     def is_sound(self) -> bool:
         """Does each link have its marks, and are there no others?"""
         places = len(self.found.urls) - self.found.placeless
-        return len(self.pieces) // 2 == places and _PRIVATE not in self.raw
+        return len(self.pieces) // 2 == places and flow.PRIVATE not in self.raw
 
 
 def read_html(response: Response, link: Link, *, styles: bool = False, context: Around | bool = True) -> Page:

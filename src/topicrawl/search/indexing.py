@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from itertools import zip_longest
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ from topicrawl.urls import host
 log = logging.getLogger("topicrawl")
 
 BATCH = 1024  # pages of a transaction, and of a segment of the index
+_AHEAD = 2  # batches that are being read
 _READ = 32  # pages that a reader is given at once
 _LATELY = 30.0  # seconds
 _COMPARED = 60.0  # seconds between two comparisons of everything, while something changes
@@ -37,6 +39,8 @@ _HERE = (
     "SELECT pages.step, pages.id, at, segment, start, length, relevance, language, digest, pages.url, title"
     " FROM pages JOIN visits ON visits.step = pages.step WHERE failure IS NULL AND segment IS NOT NULL"
 )
+
+_Part: TypeAlias = tuple[list[Row], Future[tuple[int, Reply]]]
 
 
 class Indexing:
@@ -103,11 +107,11 @@ class Indexing:
     def _add(self, steps: Sequence[int], tick: Callable[[int], None] | None) -> int:
         added = 0
         batches = [steps[at : at + BATCH] for at in range(0, len(steps), BATCH)]
-        ahead = self._sent(batches[0]) if batches else []
-        for batch, following in zip_longest(batches, batches[1:], fillvalue=()):
-            pages = [(rows, reply.result()) for rows, reply in ahead]
-            # While one batch is being written, the next is read.
-            ahead = self._sent(following) if following else []
+        # While one batch is being written, the next is read, and one more waits so that no reader ever does.
+        ahead = deque(map(self._sent, batches[:_AHEAD]))
+        for at, batch in enumerate(batches, _AHEAD):
+            pages = [(rows, reply.result()) for rows, reply in ahead.popleft()]
+            ahead.extend(map(self._sent, batches[at : at + 1]))
             self._write(pages)
             added += len(batch)
             if tick is not None:
@@ -157,7 +161,7 @@ class Indexing:
                 self._changed()
         return missing
 
-    def _sent(self, steps: Sequence[int]) -> list[tuple[list[Row], Future[tuple[int, Reply]]]]:
+    def _sent(self, steps: Sequence[int]) -> list[_Part]:
         """Give pages to the readers, some at a time."""
         assert self._readers is not None
         rows = self._rows(steps)
@@ -185,21 +189,24 @@ class Indexing:
         """Add pages, all of them or none."""
         rows: list[Row] = []
         texts: list[tuple[int, bytes]] = []
-        words: list[tuple[NDArray[np.int32], tuple[int, int, int]]] = []
+        words: list[NDArray[np.int32]] = []
+        sizes: list[tuple[int, int, int]] = []
         with self._database.transaction():
             ((last,),) = self._database.execute("SELECT coalesce(max(number), 0) FROM pages")
-            for known, (reader, (first, new, several)) in pages:
+            for known, (reader, (first, new, several, terms)) in pages:
                 table = self._terms.table(reader, first, new)
+                words.append(table[np.frombuffer(terms, np.int32)])
                 for row, said in zip(known, several, strict=True):
                     if said.trouble:
                         log.warning("cannot be searched: %s: %s", row.url, said.trouble)
                     number, state = int(last) + len(rows) + 1, LOST if said.trouble else LIVE
                     rows.append(row._replace(number=number, state=state, words=sum(said.sizes)))
                     texts.append((number, said.text))
-                    words.append((table[np.frombuffer(said.terms, np.int32)], said.sizes))
+                    sizes.append(said.sizes)
+            self._terms.store()
             self._database.executemany(ADD, rows)
             self._database.executemany("INSERT INTO texts VALUES (?,?)", texts)
-            self._shelving.add(segment(int(last) + 1, words))
+            self._shelving.add(segment(int(last) + 1, np.concatenate(words), np.array(sizes)))
 
     def _verdict(self, page: int) -> str:
         sql = "SELECT verdict FROM verdicts WHERE page = ? ORDER BY number DESC LIMIT 1"

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from topicrawl.errors import TopicrawlError, UsageError
-from topicrawl.fetch.http import Http
 from topicrawl.fetch.settings import HttpSettings
 from topicrawl.records import Failure
 from topicrawl.search import wire
@@ -54,6 +53,9 @@ class Peer:
         await self._ask("feedback", tabled(feedback))
 
     async def _ask(self, operation: str, table: object) -> dict[str, Any]:
+        # An HTTP client is half of what the package takes to start, and most of its processes ask nobody.
+        from topicrawl.fetch.http import Http
+
         async with Http(self._settings) as http:
             body = json.dumps(table).encode()
             response = await http.post(f"{self.address}/api/peer/{operation}", body, limit=MAX_BYTES)

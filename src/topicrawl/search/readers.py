@@ -32,8 +32,8 @@ class _Process:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         send(self._process.stdin, [tuple(one) for one in wanted])
-        first, new, said = received(self._process.stdout)
-        return first, new, [Said(*one) for one in said]
+        first, new, said, terms = received(self._process.stdout)
+        return first, new, [Said(*one) for one in said], terms
 
     def close(self) -> None:
         self._process.kill()

@@ -10,22 +10,25 @@ from __future__ import annotations
 
 import marshal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import zstandard
+from numpy.typing import NDArray
 
 from topicrawl.collection.archive import Archive, Spot
 from topicrawl.errors import DamagedError
 from topicrawl.parse.text_only import text_only
 from topicrawl.records import Failure
-from topicrawl.search.index_file import LONGEST_TEXT, packed, tongue
+from topicrawl.search.index_file import LONGEST_TEXT, packed
+from topicrawl.search.numbering import Numbering
 from topicrawl.search.segments import SHORT
-from topicrawl.text.tokens import words
+from topicrawl.text.tokens import spelled
 
 _KNOWN = 300_000  # words whose stems are remembered, about 40 MB
+_AT_ONCE = 1 << 20  # bytes of text whose words are numbered together
 _LENGTH = 8  # bytes that tell the size of a message
 
 
@@ -45,28 +48,11 @@ class Said(NamedTuple):
 
     text: bytes  # packed
     sizes: tuple[int, int, int]  # words of title, text and address
-    terms: bytes  # of all words in their order, four bytes each
     trouble: str = ""  # why there is nothing
 
 
-#: The number of the first new term, the new terms, and the pages.
-Reply: TypeAlias = tuple[int, list[str], list[Said]]
-
-
-class _Known(dict[str, int]):
-    """Word → the number of its stem, in one language; a word that is not known yet is looked up."""
-
-    def __init__(self, language: str, terms: dict[str, int], new: list[str]) -> None:
-        self._stem, self._terms, self._new = tongue(language).stem, terms, new
-
-    def __missing__(self, word: str) -> int:
-        stem = self._stem(word)
-        number = self._terms.get(stem)
-        if number is None:
-            number = self._terms[stem] = len(self._terms)
-            self._new.append(stem)
-        self[word] = number
-        return number
+#: The number of the first new term, the new terms, the pages, and the terms of all their words, four bytes each.
+Reply: TypeAlias = tuple[int, list[str], list[Said], bytes]
 
 
 class Reading:
@@ -74,39 +60,54 @@ class Reading:
 
     def __init__(self, directory: Path) -> None:
         self._archive, self._packer = Archive(directory), zstandard.ZstdCompressor(level=1)
-        self._forget()
+        self._numbering = Numbering()
 
     def read(self, wanted: Sequence[Wanted]) -> Reply:
-        if sum(map(len, self._known.values())) > _KNOWN:
-            self._forget()
-        first = len(self._terms)
-        said = [self._page(one) for one in wanted]
-        new, self._new[:] = list(self._new), []
-        return first, new, said
+        if len(self._numbering) > _KNOWN:
+            self._numbering = Numbering()
+        first = len(self._numbering.terms)
+        said: list[Said] = [Said(b"", (0, 0, 0))] * len(wanted)
+        terms: list[NDArray[np.int32]] = [np.zeros(0, np.int32)] * len(wanted)
+        waiting: dict[str, dict[int, tuple[bytes, ...]]] = {}  # language → pages whose words have no numbers yet
+        for at, one in enumerate(wanted):
+            text, trouble = self._text(one)
+            said[at] = Said(packed(text, self._packer), (0, 0, 0), trouble)
+            if not trouble:
+                parts = waiting.setdefault(one.language, {})
+                parts[at] = _parts(one, text)
+                if sum(len(it[1]) for it in parts.values()) > _AT_ONCE:
+                    self._number(waiting.pop(one.language), one.language, said, terms)
+        for language, pages in waiting.items():
+            self._number(pages, language, said, terms)
+        new, self._numbering.new = self._numbering.new, []
+        return first, new, said, np.concatenate(terms).tobytes()
 
     def close(self) -> None:
         self._archive.close()
 
-    def _forget(self) -> None:
-        self._known: dict[str, _Known] = {}
-        self._terms: dict[str, int] = {}
-        self._new: list[str] = []
-
-    def _page(self, wanted: Wanted) -> Said:
+    def _text(self, wanted: Wanted) -> tuple[str, str]:
+        """The text of a page, and why there is none."""
         try:
             text = text_only(self._archive.read(Spot(wanted.segment, wanted.offset, wanted.length)))
         except DamagedError as error:
-            return Said(packed("", self._packer), (0, 0, 0), b"", str(error))
-        if isinstance(text, Failure):
-            return Said(packed("", self._packer), (0, 0, 0), b"", f"{text}")
-        text = text[:LONGEST_TEXT]
-        parts = words(wanted.title)[:SHORT], words(text), words(wanted.url)[:SHORT]
-        known = self._known.get(wanted.language)
-        if known is None:
-            known = self._known[wanted.language] = _Known(wanted.language, self._terms, self._new)
-        found = parts[0] + parts[1] + parts[2]
-        terms = np.fromiter(map(known.__getitem__, found), np.int32, len(found))
-        return Said(packed(text, self._packer), (len(parts[0]), len(parts[1]), len(parts[2])), terms.tobytes())
+            return "", str(error)
+        return ("", str(text)) if isinstance(text, Failure) else (text[:LONGEST_TEXT], "")
+
+    def _number(
+        self, pages: Mapping[int, tuple[bytes, ...]], language: str, said: list[Said], terms: list[NDArray[np.int32]]
+    ) -> None:
+        """Fill in the terms of pages of a language: many at once cost little more than one."""
+        numbers, sizes = self._numbering.numbers([part for parts in pages.values() for part in parts], language)
+        of_pages = sizes.reshape(-1, 3)
+        several = np.split(numbers, np.cumsum(of_pages.sum(1))[:-1])
+        for at, own, (title, text, url) in zip(pages, several, of_pages.tolist(), strict=True):
+            terms[at], said[at] = own, said[at]._replace(sizes=(title, text, url))
+
+
+def _parts(wanted: Wanted, text: str) -> tuple[bytes, bytes, bytes]:
+    """Title, text and address as words."""
+    title, url = (b" ".join(spelled(said).split()[:SHORT]) for said in (wanted.title, wanted.url))
+    return title, spelled(text), url
 
 
 def send(pipe: IO[bytes], message: Any) -> None:
@@ -130,8 +131,8 @@ def main() -> None:
     reading = Reading(Path(sys.argv[1]))
     while True:
         try:
-            first, new, said = reading.read([Wanted(*one) for one in received(sys.stdin.buffer)])
-            send(sys.stdout.buffer, (first, new, list(map(tuple, said))))
+            first, new, said, terms = reading.read([Wanted(*one) for one in received(sys.stdin.buffer)])
+            send(sys.stdout.buffer, (first, new, list(map(tuple, said)), terms))
         except (EOFError, BrokenPipeError):
             return
 

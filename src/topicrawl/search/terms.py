@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,18 +22,28 @@ class Terms:
         self._is_complete = self._next == 0 or (is_bulk and self._next < _KNOWN)
         everything = database.execute("SELECT term, id FROM terms") if self._is_complete else ()
         self._known: dict[str, int] = dict(everything)
-        self._tables: dict[int, array[int]] = {}
+        self._new: list[tuple[str, int]] = []
+        self._tables: dict[int, NDArray[np.int32]] = {}
 
     def table(self, reader: int, first: int, stems: Sequence[str]) -> NDArray[np.int32]:
-        """A reader's numbers → ours, after it has met new stems."""
-        table = self._tables.setdefault(reader, array("i"))
-        del table[first:]
-        table.extend(self._numbers(stems))
-        return np.array(table, np.int32)
+        """A reader's numbers → ours, after it has met new stems; good until the next is asked for."""
+        table, last = self._tables.get(reader), first + len(stems)
+        if table is None or len(table) < last:
+            larger = np.zeros(2 * last + 1024, np.int32)
+            larger[:first] = 0 if table is None else table[:first]
+            self._tables[reader] = table = larger
+        table[first:last] = self._numbers(stems)
+        return table
 
-    def _numbers(self, stems: Sequence[str]) -> Iterable[int]:
+    def store(self) -> None:
+        """Write what is new."""
+        # In the order of the table, its pages are touched once each.
+        self._database.executemany("INSERT INTO terms VALUES (?,?)", sorted(self._new))
+        self._new.clear()
+
+    def _numbers(self, stems: Sequence[str]) -> list[int]:
         if len(self._known) > _KNOWN:
-            self._known.clear()
+            self._known = dict(self._new)
             self._is_complete = False
         new = [stem for stem in dict.fromkeys(stems) if stem not in self._known]
         if not self._is_complete:
@@ -44,6 +53,5 @@ class Terms:
         numbered = list(zip(new, range(self._next, self._next + len(new)), strict=True))
         self._known.update(numbered)
         self._next += len(new)
-        # In the order of the table, its pages are touched once each.
-        self._database.executemany("INSERT INTO terms VALUES (?,?)", sorted(numbered))
-        return map(self._known.__getitem__, stems)
+        self._new += numbered
+        return [self._known[stem] for stem in stems]

@@ -47,13 +47,24 @@ def words(text: str) -> list[str]:
     ['élan', 'vital', 'война', 'и', 'мир', '東京', '京都']
     """
     plain, is_unspaced = _plain(text, _LOWER)
-    return _spaced(plain.split()) if is_unspaced else plain.split()
+    found = plain.decode().split()
+    return _spaced(found) if is_unspaced else found
 
 
-def _plain(text: str, table: bytes) -> tuple[str, bool]:
+def spelled(text: str) -> bytes:
+    """The same words in UTF-8 with blanks between them, for whoever can do without a list.
+
+    >>> spelled("Élan vital!").decode().split()
+    ['élan', 'vital']
+    """
+    plain, is_unspaced = _plain(text, _LOWER)
+    return " ".join(_spaced(plain.decode().split())).encode() if is_unspaced else plain
+
+
+def _plain(text: str, table: bytes) -> tuple[bytes, bool]:
     """A text in lower case with blanks between its words, and whether some of it is written without."""
     if text.isascii():
-        return text.encode().translate(table).decode(), False
+        return text.encode().translate(table), False
     odd = _beyond_ascii(text)
     if any(map(_may_compose, odd)):
         text = unicodedata.normalize("NFC", text)
@@ -62,7 +73,7 @@ def _plain(text: str, table: bytes) -> tuple[str, bool]:
         folded = _folded(character)
         if folded != character:
             text = text.replace(character, folded)
-    return text.encode("utf-8", "replace").translate(table).decode(), any(map(_is_unspaced, odd))
+    return text.encode("utf-8", "replace").translate(table), any(map(_is_unspaced, odd))
 
 
 def parted(texts: Sequence[str]) -> list[list[str]]:
@@ -72,7 +83,7 @@ def parted(texts: Sequence[str]) -> list[list[str]]:
     [['rare', 'owls'], [], ['bats']]
     """
     plain, is_unspaced = _plain("\0".join(texts), _LOWER_PARTS)
-    found = list(map(str.split, plain.split("\0")))
+    found = list(map(str.split, plain.decode().split("\0")))
     if len(found) != len(texts):
         # A text holds the character that parts them, or there is no text.
         return list(map(words, texts))
