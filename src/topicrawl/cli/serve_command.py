@@ -56,7 +56,8 @@ def command(places: tuple[Path, ...], host: str, port: int, names: tuple[str, ..
         settings = Settings(**read_settings(config))  # type: ignore[arg-type]  # a mistake in it shows now
     asks = not is_loopback(host) if options["token"] is None else bool(options["token"])
     token = secrets.token_urlsafe(24) if asks else ""
-    app = application(places or (Path(),), config=config and config.resolve(), peers=_peers(options, settings))
+    whole = config and config.resolve()
+    app = application(places or (Path(),), config=whole, peers=_peers(options, settings), beside=True)
     known = [*(_LOCAL if is_loopback(host) else (host,)), *(name.lower() for name in names)]
     try:
         serve(guarded(app, names=known, token=token), host, port, _told(host, names, token), run=run)

@@ -33,7 +33,6 @@ log = logging.getLogger("topicrawl")
 BATCH = 1024  # pages of a transaction, and of a segment of the index
 _AHEAD = 2  # batches that are being read
 _READ = 32  # pages that a reader is given at once
-_LATELY = 30.0  # seconds
 _COMPARED = 60.0  # seconds between two comparisons of everything, while something changes
 _HERE = (
     "SELECT pages.step, pages.id, at, segment, start, length, relevance, language, digest, pages.url, title"
@@ -63,7 +62,6 @@ class Indexing:
             raise
         self._file = inode(directory)
         self._readers: Readers | None = None
-        self._stream: list[tuple[float, int]] = []  # when pages were found missing lately, and how many
         self._shelving = Shelving(self._database)
         self._seen = -1  # the store's version when it was last looked at
         self._compared = float("-inf")
@@ -89,14 +87,11 @@ class Indexing:
         return added
 
     def _prepare(self, pages: int) -> None:
-        """Have readers for so many pages: beside this process while there are many, at once or in a stream."""
-        now = self._clock()
-        self._stream = [it for it in self._stream if it[0] > now - _LATELY] + [(now, pages)]
-        many = sum(it for _, it in self._stream)
-        if self._readers is not None and self._readers.beside != (many >= MANY):
+        """Have readers for so many pages: beside this process while there are many."""
+        if self._readers is not None and self._readers.beside != (pages >= MANY):
             self._forget()
         if self._readers is None and pages:
-            self._readers = Readers(self.directory, pages, beside=many >= MANY)
+            self._readers = Readers(self.directory, pages, beside=pages >= MANY)
             self._terms = Terms(self._database, is_bulk=pages >= MANY)
 
     def _forget(self) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,15 +19,15 @@ from topicrawl.search.answers import Feedback, Query
 from topicrawl.search.feedback import Remembered
 from topicrawl.search.index import Found, Index
 from topicrawl.search.index_file import remove
-from topicrawl.search.indexing import Indexing
+from topicrawl.search.keeping import SLICE, Keeping, KeepingBeside, KeepingHere
 from topicrawl.search.overlap import SKETCH
 from topicrawl.search.query import parsed
 from topicrawl.search.scoring import World
 
 log = logging.getLogger("topicrawl")
 T = TypeVar("T")
-_SLICE = 1024  # pages of one collection that are indexed before another has its turn
-_PAUSE = 1.0  # seconds between two looks for new pages
+_PAUSE, _LONGEST_PAUSE = 1.0, 15.0  # seconds between two looks for new pages
+_REST = 3.0  # times what the last look took: a crawl that writes does not keep its reader busy for ever
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +99,14 @@ class Shelf:
 
 
 class Here:
-    """The collections on this machine. `close` when done; `keep_up` is a task for a server that runs on."""
+    """The collections on this machine. `close` when done; `keep_up` is a task for a server that runs on.
+
+    Such a one has its indexes written by a process `beside` it, so that queries need not wait for that.
+    """
 
     address = ""
 
-    def __init__(self, directories: Sequence[Path]) -> None:
+    def __init__(self, directories: Sequence[Path], *, beside: bool = False) -> None:
         self.shelves: dict[str, Shelf] = {}
         for directory in directories:
             if not (directory / "topicrawl.sqlite").exists():
@@ -114,7 +118,7 @@ class Here:
                 name = f"{stem}-{number}"
             self.shelves[name] = Shelf(directory, name)
         self._indexing = ThreadPoolExecutor(1, "indexing")
-        self._writers: dict[str, Indexing] = {}
+        self._keeping: Keeping = KeepingBeside() if beside else KeepingHere()
         self._closed = False
 
     async def summaries(self, query: Query) -> list[Summary]:
@@ -161,52 +165,44 @@ class Here:
     async def catch_up(self, tick: Callable[[str, int], None] | None = None) -> int:
         """Index what is missing everywhere; returns how many pages were added. What another process indexes is not."""
         added = 0
-        troubles: dict[str, TopicrawlError] = {}
-        while not self._closed:
-            new = 0
-            for name in [name for name in self.shelves if name not in troubles]:
+        troubles: list[TopicrawlError] = []
+        behind = list(self.shelves)
+        while behind and not self._closed:
+            for name in behind.copy():
+                add, directory = self._keeping.add, self.shelves[name].directory
+                new = 0
                 try:
-                    new += await asyncio.get_running_loop().run_in_executor(self._indexing, self._slice, name)
+                    new = await asyncio.get_running_loop().run_in_executor(self._indexing, add, directory)
                 except TopicrawlError as error:
-                    troubles[name] = error  # the others have their turn first
+                    troubles.append(error)  # the others have their turn first
+                added += new
                 if tick is not None and new:
-                    tick(name, added + new)
-            added += new
-            if not new:
-                break
-        for trouble in troubles.values():
+                    tick(name, added)
+                if new < SLICE:
+                    behind.remove(name)  # what came meanwhile is for the next time
+        for trouble in troubles:
             raise trouble
         return added
 
-    async def keep_up(self, pause: float = _PAUSE) -> None:
-        """Index new pages as they come, until cancelled. A collection that fails is left alone and named in the log."""
+    async def keep_up(self, look: Callable[[], object] | None = None) -> None:
+        """Index new pages as they come, until cancelled. A collection that fails is left alone and named in the log.
+
+        `look` is called before, in a thread, and may add shelves.
+        """
         while not self._closed:
+            begun = time.monotonic()
             try:
+                if look is not None:
+                    await asyncio.to_thread(look)
                 await self.catch_up()
             except TopicrawlError as error:
                 log.warning("cannot be indexed now: %s", error)
-            await asyncio.sleep(pause)
-
-    def _slice(self, name: str) -> int:
-        if name in self._writers and not self._writers[name].is_current:
-            self._writers.pop(name).close()
-        if name not in self._writers:
-            try:
-                self._writers[name] = Indexing(self.shelves[name].directory)
-            except CollectionError as error:
-                if "is in use by process" not in str(error):
-                    raise
-                return 0
-        return self._writers[name].run(most=_SLICE)
+            await asyncio.sleep(min(max(_PAUSE, _REST * (time.monotonic() - begun)), _LONGEST_PAUSE))
 
     async def close(self) -> None:
         self._closed = True
-        await asyncio.get_running_loop().run_in_executor(self._indexing, self._close_writers)
+        self._keeping.stop()
+        await asyncio.get_running_loop().run_in_executor(self._indexing, self._keeping.close)
         self._indexing.shutdown()
         for shelf in self.shelves.values():
             await asyncio.to_thread(shelf.close)
-
-    def _close_writers(self) -> None:
-        for writer in self._writers.values():
-            writer.close()
-        self._writers.clear()

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from topicrawl.search import Server
+from topicrawl.search import Here, Server
 from topicrawl.web import actions, api, compare, pages, review_pages, searching, teach
 from topicrawl.web.crawls import Crawls
 from topicrawl.web.finder import Finder
@@ -91,12 +91,14 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
         yield
 
 
-def application(places: Sequence[Path], *, config: Path | None = None, peers: Sequence[Server] = ()) -> Starlette:
-    """The application for directories, without its guard at the door."""
+def application(
+    places: Sequence[Path], *, config: Path | None = None, peers: Sequence[Server] = (), beside: bool = False
+) -> Starlette:
+    """The application for directories, without its guard at the door; indexes are written here or `beside` it."""
     troubles = {404: _missing, 405: _missing, 500: _missing}
     app = Starlette(routes=_routes(), exception_handlers=troubles, lifespan=_lifespan)
     shelves = Shelves(places)
-    app.state.site = Site(shelves, Crawls(config), Finder(shelves, peers))
+    app.state.site = Site(shelves, Crawls(config), Finder(shelves, peers, Here([], beside=beside)))
     return app
 
 

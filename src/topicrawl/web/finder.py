@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from topicrawl.errors import TopicrawlError
 from topicrawl.search import Here, Server
 from topicrawl.search.servers import Shelf
 from topicrawl.web.shelves import Shelves
 
-log = logging.getLogger("topicrawl")
-_PAUSE = 1.0  # seconds between two looks for new pages and new collections
 _SHORT = 0.5  # seconds within which queries do not look again: a look opens every collection
 
 
@@ -49,19 +45,10 @@ class Finder:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Indexes are kept up to date for as long as this lasts."""
-        task = asyncio.create_task(self._keep_up())
+        task = asyncio.create_task(self.here.keep_up(self._look))
         try:
             yield
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             await self.here.close()
-
-    async def _keep_up(self) -> None:
-        while True:
-            try:
-                await asyncio.to_thread(self._look)
-                await self.here.catch_up()
-            except TopicrawlError as error:
-                log.warning("cannot be indexed now: %s", error)
-            await asyncio.sleep(_PAUSE)
