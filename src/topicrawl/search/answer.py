@@ -24,7 +24,7 @@ from topicrawl.search.index import NOTHING, Found
 from topicrawl.search.overlap import overlaps
 from topicrawl.search.query import parsed
 from topicrawl.search.scoring import World
-from topicrawl.search.servers import Server, Summary
+from topicrawl.search.servers import Here, Server, Summary
 
 T = TypeVar("T")
 SECONDS = 10.0  # that a server may take for each of its two answers
@@ -40,6 +40,7 @@ class _Candidate:
     is_chosen: bool = False
     found: Found = NOTHING
     trouble: str = ""
+    is_done: bool = False  # it has told what it found already
 
     @property
     def name(self) -> str:
@@ -75,6 +76,7 @@ async def answer(
         candidates, cori.beliefs(worlds, weights), _chosen(worlds, weights, most), strict=True
     ):
         one.belief, one.is_chosen = belief, is_chosen
+        one.found = one.found if is_chosen else NOTHING
     await _ask(candidates, query, world, seconds)
     hits = folded(hit for one in candidates for hit in _named(one, world.most(weights)))
     common = await overlapping(servers, seconds=seconds) if overlap else ()
@@ -158,6 +160,14 @@ def _chosen(worlds: Sequence[World], weights: dict[str, float], most: int | None
 async def _summaries(
     servers: Sequence[Server], query: Query, seconds: float
 ) -> tuple[list[_Candidate], tuple[Asked, ...]]:
+    if len(servers) == 1 and isinstance(here := servers[0], Here):
+        # Whose statistics are those of all needs no second question.
+        answered, trouble = await _told(here.alone(_whole(query)), seconds)
+        if answered is not None:
+            summary, found = answered
+            return [_Candidate(here, summary, found=found, trouble=summary.trouble, is_done=True)], ()
+        if trouble:
+            return [], (Asked("here", 0, 0.0, False, 0, trouble),)
     told = await asyncio.gather(*(_told(server.summaries(query), seconds) for server in servers))
     candidates, troubles = [], []
     for server, (summaries, trouble) in zip(servers, told, strict=True):
@@ -169,10 +179,10 @@ async def _summaries(
 
 async def _ask(candidates: Sequence[_Candidate], query: Query, world: World, seconds: float) -> None:
     """Let the chosen collections answer. None names a text twice, so that as many as are wanted are enough of each."""
-    wanted = replace(query, count=query.offset + query.count, offset=0)
+    wanted = _whole(query)
     by_server: dict[int, list[_Candidate]] = {}
     for one in candidates:
-        if one.is_chosen:
+        if one.is_chosen and not one.is_done:
             by_server.setdefault(id(one.server), []).append(one)
     groups = list(by_server.values())
     told = await asyncio.gather(
@@ -186,6 +196,11 @@ async def _ask(candidates: Sequence[_Candidate], query: Query, world: World, sec
             told_nothing = found is None or one.summary.name not in found
             one.trouble = trouble or ("it could not be searched" if told_nothing else "")
             one.found = NOTHING if found is None else found.get(one.summary.name, NOTHING)
+
+
+def _whole(query: Query) -> Query:
+    """The same from the first hit on: which ones are to be passed over shows when all are together."""
+    return replace(query, count=query.offset + query.count, offset=0)
 
 
 def _named(one: _Candidate, highest: float) -> Iterable[Hit]:

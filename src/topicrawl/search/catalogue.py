@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from topicrawl.database import Database
 from topicrawl.search.index_file import LIVE
 from topicrawl.search.query import Filters
+from topicrawl.search.scoring import damping
 
 Mask = NDArray[np.bool_]
 _SQL = "SELECT state, words, relevance, at, language, host, verdict FROM pages WHERE number > ? ORDER BY number"
@@ -37,6 +39,8 @@ class Catalogue:
         self.names = {"language": Names(), "host": Names(), "verdict": Names()}
         self.lengths: NDArray[np.float64] = np.zeros(1)
         self.live: Mask = np.zeros(1, np.bool_)
+        self.pages, self.words = 0, 0  # that can be found
+        self._damping = math.nan, np.zeros(0, np.float32)
         self._columns: dict[str, NDArray[Any]] = {name: np.zeros(1) for name in ("relevance", "at")}
         self._columns |= {name: np.zeros(1, np.int32) for name in self.names}
 
@@ -56,16 +60,15 @@ class Catalogue:
             for (name, names), column in zip(self.names.items(), named, strict=True):
                 new[name] = np.array([names.number(value) for value in column], np.int32)
             self._columns = {name: np.concatenate((old, new[name])) for name, old in self._columns.items()}
+        self.pages, self.words = int(self.live.sum()), int(self.lengths[self.live].sum())
+        self._damping = math.nan, np.zeros(0, np.float32)
         return bool(rows)
 
-    @property
-    def pages(self) -> int:
-        """How many can be found."""
-        return int(self.live.sum())
-
-    @property
-    def words(self) -> int:
-        return int(self.lengths[self.live].sum())
+    def damping(self, mean: float) -> NDArray[np.float32]:
+        """What the length of each page makes of its counts, where a page has so many words in the mean."""
+        if self._damping[0] != mean:
+            self._damping = mean, damping(self.lengths, mean)
+        return self._damping[1]
 
     def languages(self, least: float) -> list[str]:
         """The languages that at least this share of the pages is written in, the most frequent first."""

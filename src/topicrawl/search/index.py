@@ -26,7 +26,7 @@ from topicrawl.search.indexing import Indexing
 from topicrawl.search.postings import Postings, Reader, merged
 from topicrawl.search.query import Parsed, Part, parsed
 from topicrawl.search.scoring import World
-from topicrawl.search.snippets import snippet
+from topicrawl.search.snippets import Snippet, Snippets
 from topicrawl.search.vectors import vector
 from topicrawl.urls import canonical, fingerprint
 
@@ -83,23 +83,34 @@ class Index:
     def statistics(self, asked: Parsed) -> World:
         """How many pages match each part of a query, and how many there are."""
         with self._now():
-            found = {part.key: len(self._postings(part).numbers) for part in asked.parts}
-            return World(self._catalogue.pages, self._catalogue.words, found)
+            return self._world(asked)
 
     def search(self, query: Query, world: World | None = None) -> Found:
         """The best pages, with the statistics of a world in which they are to be compared."""
+        return self.alone(query, world)[1]
+
+    def alone(self, query: Query, world: World | None = None) -> tuple[World, Found]:
+        """The same with the statistics; its own, if there is no other world."""
         asked = parsed(query)
-        world = self.statistics(asked) if world is None else world
         with self._now():
+            world = self._world(asked) if world is None else world
             scores, mask = self._scores(asked, world)
             for url in query.without:
                 mask[self._numbers(url)] = False
             matching = np.flatnonzero(mask)
             shown = [part for part in asked.wanted if not world.is_quiet(part.key)]
-            stems = {stem for part in shown for form in self._forms(part) for stem in form}
+            snippets = Snippets({stem for part in shown for form in self._forms(part) for stem in form})
             best = self._best(matching, scores, query.offset + query.count)
-            hits = tuple(self._hit(row, float(scores[row.number]), stems, copies) for row, copies in best)
-            return Found(hits, len(matching))
+            texts = self._texts([row.number for row, _ in best])
+            hits = tuple(
+                self._hit(row, float(scores[row.number]), snippets.of(texts.get(row.number, ""), row.language), copies)
+                for row, copies in best
+            )
+            return world, Found(hits, len(matching))
+
+    def _world(self, asked: Parsed) -> World:
+        found = {part.key: len(self._postings(part).numbers) for part in asked.parts}
+        return World(self._catalogue.pages, self._catalogue.words, found)
 
     def _best(self, matching: NDArray[np.intp], scores: scoring.Scores, count: int) -> list[tuple[Row, list[str]]]:
         """The best pages, each text once, with its other addresses."""
@@ -108,11 +119,10 @@ class Index:
         while len(kept) < count and done < len(matching):
             # Some more than are wanted, as some may be copies of others; all the same, once is nearly always enough.
             until = min(done + count + _SPARE, len(matching))
-            best = matching
-            if until < len(matching):
-                best = matching[np.argpartition(-scores[matching], until)[: until + 1]]
-            for number in best[np.lexsort((best, -scores[best]))][done:until]:
-                row = self._row(int(number))
+            best = matching[scoring.highest(scores[matching], until)]
+            order = best[np.lexsort((best, -scores[best]))][done:until].tolist()
+            rows = self._rows(order)
+            for row in map(rows.__getitem__, order):
                 name = row.digest or row.url
                 if name in kept:
                     kept[name][1].append(row.url)
@@ -125,8 +135,8 @@ class Index:
         """The words that tell a page from others, with weights; empty when it is not here."""
         with self._now():
             for number in self._numbers(url):
-                row = self._row(number)
-                return vector(row.title, self._text(number), row.language, self._idf)
+                row = self._rows([number])[number]
+                return vector(row.title, self._texts([number]).get(number, ""), row.language, self._idf)
         return {}
 
     def sketch(self, most: int) -> tuple[int, list[int]]:
@@ -160,7 +170,7 @@ class Index:
         loud = {part: weight for part, weight in asked.wanted.items() if not world.is_quiet(part.key)}
         for part, weight in (loud or asked.wanted).items():
             found = self._postings(part)
-            scoring.add(scores, found, weight * world.idf(part.key), lengths, world.mean)
+            scoring.add(scores, found, weight * world.idf(part.key), self._catalogue.damping(world.mean))
             if weight > 0:
                 matching[found.numbers] = True
         if not asked.wanted and asked != Parsed():
@@ -193,19 +203,23 @@ class Index:
         asked = (fingerprint(canonical(url) or url), LIVE)
         return [int(number) for (number,) in self._database.execute(sql, asked) if number < len(self._catalogue.live)]
 
-    def _row(self, number: int) -> Row:
-        return Row(*self._database.execute("SELECT * FROM pages WHERE number = ?", (number,)).fetchone())
+    def _rows(self, numbers: Sequence[int]) -> dict[int, Row]:
+        found = self._database.execute(f"SELECT * FROM pages WHERE number IN ({_marks(numbers)})", numbers)
+        return {row[0]: Row(*row) for row in found}
 
-    def _text(self, number: int) -> str:
-        found = self._database.execute("SELECT text FROM texts WHERE number = ?", (number,)).fetchone()
-        return unpacked(found[0], self._unpacker) if found else ""
+    def _texts(self, numbers: Sequence[int]) -> dict[int, str]:
+        found = self._database.execute(f"SELECT number, text FROM texts WHERE number IN ({_marks(numbers)})", numbers)
+        return {number: unpacked(text, self._unpacker) for number, text in found}
 
-    def _hit(self, row: Row, score: float, stems: set[str], copies: Sequence[str]) -> Hit:
-        shown = snippet(self._text(row.number), stems, row.language)
+    def _hit(self, row: Row, score: float, shown: Snippet, copies: Sequence[str]) -> Hit:
         return Hit(
             row.url, row.title, score, shown, row.language, row.relevance, row.verdict, row.at, row.digest,
             (self.name,), tuple(copies[:_COPIES]),
         )  # fmt: skip
+
+
+def _marks(several: Sequence[object]) -> str:
+    return ",".join("?" * len(several))
 
 
 def catch_up(directory: Path, *, most: int | None = None) -> bool:

@@ -1,6 +1,6 @@
 """Who brings indexes up to date: this process, or one beside it that steps back when others have something to do.
 
-    python -m topicrawl.search.keeping      the latter, over its standard input and output
+python -m topicrawl.search.keeping      the latter, over its standard input and output
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ K, B = 1.2, 0.75
 #: A word in more than half of all pages says nothing about any of them, and is the dearest to look up.
 QUIET = 0.5
 _FEW = 1000  # pages in which nothing is dear
+_SAMPLED = 8  # one of so many values
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,31 @@ class World:
         return sum(max(0.0, weight) * self.idf(key) * (K + 1) for key, weight in weights.items())
 
 
-def add(scores: Scores, found: Postings, weight: float, lengths: NDArray[np.float64], mean: float) -> None:
+def damping(lengths: NDArray[np.float64], mean: float) -> NDArray[np.float32]:
+    """k (1 − b + b · length / mean) of each page: the same for all words, so it is computed once."""
+    return (K * (1 - B) + K * B / mean * lengths).astype(np.float32)
+
+
+def add(scores: Scores, found: Postings, weight: float, damped: NDArray[np.float32]) -> None:
     """Let the pages that match have their share."""
-    saturated = found.counts * (K + 1) / (found.counts + K * (1 - B + B * lengths[found.numbers] / mean))
-    scores[found.numbers] += (weight * saturated).astype(np.float32)
+    share = damped[found.numbers]
+    share += found.counts
+    np.divide(found.counts, share, out=share)
+    share *= np.float32(weight * (K + 1))
+    scores[found.numbers] += share
+
+
+def highest(values: Scores, count: int) -> NDArray[np.intp]:
+    """Where the highest values stand, in any order.
+
+    >>> sorted(highest(np.array([1, 9, 3, 7], np.float32), 2).tolist())
+    [1, 3]
+    """
+    found = np.arange(len(values))
+    if len(values) > _SAMPLED * 4 * count:
+        # What is below the highest of a sample is below the highest of all; few are left.
+        sample = values[::_SAMPLED]
+        found = np.flatnonzero(values >= np.partition(sample, len(sample) - count)[len(sample) - count])
+    if len(found) > count:
+        found = found[np.argpartition(-values[found], count - 1)[:count]]
+    return found

@@ -29,7 +29,7 @@ TITLE = 3  # what an occurrence in the title counts
 MOST = 4096  # pages of a batch
 _BLOCK = 4096  # postings
 _MANY = 4  # segments of a size that become one
-_SIZES = (4, 16, 64, 256, 1024, 4096)  # pages; larger segments stay as they are
+_SIZES = (4, 16, 64, 256, 1024, 4096, 16384)  # pages; larger segments stay as they are
 _AT_ONCE = 500_000  # postings that are joined at a time, so that it takes little memory
 _LARGEST = 0xFFFF
 _ALL = (0, 1 << 32)
@@ -153,7 +153,8 @@ class Shelving:
         for size in _SIZES:
             tail = next((at for at, (_, first, last) in enumerate(found) if last - first + 1 >= size), len(found))
             if tail >= _MANY:
-                return found[: min(tail, 2 * _MANY)][::-1]  # never more pages than two bytes can number
+                within = next((at for at in range(_MANY, tail) if found[0][2] - found[at][1] > _LARGEST), tail)
+                return found[: min(within, 2 * _MANY)][::-1]  # never more pages than two bytes can number
         return None
 
     def _key(self, first: int, last: int) -> int:

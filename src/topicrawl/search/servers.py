@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 from topicrawl.errors import CollectionError, DamagedError, TopicrawlError, UsageError
 from topicrawl.search.answers import Feedback, Query
 from topicrawl.search.feedback import Remembered
-from topicrawl.search.index import Found, Index
+from topicrawl.search.index import NOTHING, Found, Index
 from topicrawl.search.index_file import remove
 from topicrawl.search.keeping import SLICE, Keeping, KeepingBeside, KeepingHere
 from topicrawl.search.overlap import SKETCH
@@ -131,6 +131,19 @@ class Here:
             return Summary(shelf.name, await shelf.ask(lambda index: index.statistics(parts)), feedback)
         except CollectionError as error:
             return Summary(shelf.name, World(), feedback, str(error))
+
+    async def alone(self, query: Query) -> tuple[Summary, Found] | None:
+        """What the only collection has and finds, in one step; None: there are others, or something was learned."""
+        if len(self.shelves) != 1:
+            return None
+        (shelf,) = self.shelves.values()
+        if query.learned and shelf.remembered.like(query.text):
+            return None
+        try:
+            world, found = await shelf.ask(lambda index: index.alone(query))
+        except CollectionError as error:
+            return Summary(shelf.name, World(), trouble=str(error)), NOTHING
+        return Summary(shelf.name, world), found
 
     async def search(self, query: Query, names: Sequence[str], world: World) -> dict[str, Found]:
         unknown = [name for name in names if name not in self.shelves]

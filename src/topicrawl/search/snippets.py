@@ -18,54 +18,65 @@ _EDGE = 25  # characters in which a word's beginning is looked for
 Snippet = tuple[tuple[str, bool], ...]
 
 
-def snippet(text: str, wanted: Collection[str], language: str) -> Snippet:
-    """Pieces of the stretch that has most of the wanted stems, and whether each piece is one of them.
+class Snippets:
+    """Of the pages that one query finds; what is learned about a word of one page serves the others.
 
-    >>> snippet("At night all owls hunt.", {"owl"}, "en")
+    >>> Snippets({"owl"}).of("At night all owls hunt.", "en")
     (('At night all ', False), ('owls', True), (' hunt.', False))
     """
-    places = _places(text, wanted, language)
-    start, end = _stretch(text, places)
-    pieces: list[tuple[str, bool]] = []
-    at = start
-    for begin, stop, _ in places:
-        if begin >= at and stop <= end:
-            pieces += [(text[at:begin], False), (text[begin:stop], True)]
-            at = stop
-    pieces.append((text[at:end], False))
-    shown = [(piece.replace("\n", " "), marked) for piece, marked in pieces if piece]
-    if shown and start > 0:
-        shown.insert(0, ("… ", False))
-    if shown and end < len(text):
-        shown.append((" …", False))
-    return tuple(shown)
 
+    def __init__(self, wanted: Collection[str]) -> None:
+        self._wanted = frozenset(wanted)
+        self._beginnings = _beginnings(wanted)
+        self._most = max(_LEAST, _MOST // max(1, len(self._beginnings)))
+        self._stems: dict[str, dict[str, str]] = {}  # language → word → its stem, if that is wanted
 
-def _places(text: str, wanted: Collection[str], language: str) -> list[tuple[int, int, str]]:
-    """Where words with the wanted stems stand, in their order."""
-    low = text[:_LOOKED].lower()
-    if len(low) != min(len(text), _LOOKED):
-        low = text[:_LOOKED]  # a letter that has no single lower-case letter would move all behind it
-    stem_of = tongue(language).stem
-    stems: dict[str, str] = {}  # word → its stem, if that is wanted
-    found: dict[int, tuple[int, int, str]] = {}
-    beginnings = _beginnings(wanted)
-    for beginning in beginnings:
-        at = low.find(beginning)
-        for _ in range(max(_LEAST, _MOST // len(beginnings))):
-            if at < 0:
-                break
-            word = _WORD.match(low, at)
-            end = word.end() if word else at + len(beginning)
-            if beginning[0] > "\u0e00" or not (at and low[at - 1].isalnum()):
-                said = low[at:end] if beginning[0] < "\u0e00" else beginning
-                if said not in stems:
-                    forms = {form for part in words(said) for form in (part, stem_of(part))}
-                    stems[said] = min(forms & set(wanted), default="")
-                if stems[said]:
-                    found[at] = at, at + len(said), stems[said]
-            at = low.find(beginning, end)
-    return [found[at] for at in sorted(found)]
+    def of(self, text: str, language: str) -> Snippet:
+        """Pieces of the stretch that has most of the wanted stems, and whether each piece is one of them."""
+        places = self._places(text, language)
+        start, end = _stretch(text, places)
+        pieces: list[tuple[str, bool]] = []
+        at = start
+        for begin, stop, _ in places:
+            if begin >= at and stop <= end:
+                pieces += [(text[at:begin], False), (text[begin:stop], True)]
+                at = stop
+        pieces.append((text[at:end], False))
+        shown = [(piece.replace("\n", " "), marked) for piece, marked in pieces if piece]
+        if shown and start > 0:
+            shown.insert(0, ("… ", False))
+        if shown and end < len(text):
+            shown.append((" …", False))
+        return tuple(shown)
+
+    def _places(self, text: str, language: str) -> list[tuple[int, int, str]]:
+        """Where words with the wanted stems stand, in their order."""
+        low = text[:_LOOKED].lower()
+        if len(low) != min(len(text), _LOOKED):
+            low = text[:_LOOKED]  # a letter that has no single lower-case letter would move all behind it
+        stems = self._stems.setdefault(language, {})
+        found: dict[int, tuple[int, int, str]] = {}
+        for beginning in self._beginnings:
+            at = low.find(beginning)
+            for _ in range(self._most):
+                if at < 0:
+                    break
+                word = _WORD.match(low, at)
+                end = word.end() if word else at + len(beginning)
+                if beginning[0] > "\u0e00" or not (at and low[at - 1].isalnum()):
+                    said = low[at:end] if beginning[0] < "\u0e00" else beginning
+                    stem = stems.get(said)
+                    if stem is None:
+                        stem = stems[said] = self._stem(said, language)
+                    if stem:
+                        found[at] = at, at + len(said), stem
+                at = low.find(beginning, end)
+        return [found[at] for at in sorted(found)]
+
+    def _stem(self, said: str, language: str) -> str:
+        stem_of = tongue(language).stem
+        forms = {form for part in words(said) for form in (part, stem_of(part))}
+        return min(forms & self._wanted, default="")
 
 
 def _beginnings(wanted: Collection[str]) -> list[str]:
