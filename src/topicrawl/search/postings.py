@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import zstandard
@@ -28,6 +28,8 @@ _COLUMNS = {"": (0, SPAN), "title": (0, TEXT_AT), "text": (TEXT_AT, URL_AT), "ur
 _FIND = "SELECT key, terms, {} FROM blocks WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1"
 _HEADS, _PAGES = _FIND.format("NULL"), _FIND.format("pages")
 _WIDE = SPAN.bit_length() - 1
+_FEW = 16  # times as many: from there on each is looked up
+_MARK = _WIDE - 9  # bits: pages of 512 words do not meet in the table
 
 Numbers = NDArray[np.int32]
 Counts = NDArray[np.float32]
@@ -138,14 +140,14 @@ class Reader:
         return Postings(pages[start:stop] + np.int32(first), counts[start:stop].astype(np.float32))
 
     def _phrase(self, key: int, first: int, words: Sequence[Sequence[int]], low: int, high: int) -> Postings:
-        read = sorted(
-            ((self._places(key, first, ids), behind) for behind, ids in enumerate(words)), key=lambda it: len(it[0])
-        )
-        # The rarest word first: few places are looked for among many.
-        found = read[0][0] - read[0][1]
-        for places, behind in read[1:]:
-            at = np.minimum(np.searchsorted(places, found + behind), max(0, len(places) - 1))
-            found = found[places[at] == found + behind] if len(places) else places
+        read = [[it for it in (self._said(key, term) for term in ids) if it is not None] for ids in words]
+        # The rarest word first: of the others, only what stands in the same pages is looked at.
+        order = sorted(range(len(words)), key=lambda behind: sum(len(it.pages) for it in read[behind]))
+        found = _places(read[order[0]], None) - order[0]
+        for behind in order[1:]:
+            if not len(found):
+                break
+            found = _common(found, _places(read[behind], found >> _WIDE) - behind)
         place = found & (SPAN - 1)
         inside = (place >= low) & (place < high)
         found, place = found[inside], place[inside]
@@ -154,22 +156,68 @@ class Reader:
         numbers = found >> _WIDE
         starts = np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))
         counts = np.add.reduceat(np.where(place < TEXT_AT, TITLE, 1), starts)
-        return Postings(numbers[starts].astype(np.int32), counts.astype(np.float32))
+        return Postings(numbers[starts].astype(np.int32) + np.int32(first), counts.astype(np.float32))
 
-    def _places(self, key: int, first: int, ids: Sequence[int]) -> Array:
-        """Where any of the terms stands, ascending."""
-        found = [np.zeros(0, np.int64)]
-        for term in ids:
-            block = self._block(_PAGES, key, term)
-            if block is not None:
-                name, start, stop, body = block
-                pages, _ = pages_of(self._unpacked(body))
-                ((where,),) = self._database.execute("SELECT places FROM places WHERE key = ?", (name,))
-                sizes, places = places_of(self._unpacked(where), len(pages))
-                edge = int(sizes[:start].sum())
-                numbers = np.repeat(pages[start:stop].astype(np.int64) + first, sizes[start:stop])
-                found.append(numbers << _WIDE | places[edge : edge + len(numbers)])
-        return np.sort(np.concatenate(found)) if len(found) > 2 else found[-1]
+    def _said(self, key: int, term: int) -> _Said | None:
+        """What a segment knows of a term."""
+        block = self._block(_PAGES, key, term)
+        if block is None:
+            return None
+        name, start, stop, body = block
+        pages, _ = pages_of(self._unpacked(body))
+        ((where,),) = self._database.execute("SELECT places FROM places WHERE key = ?", (name,))
+        return _Said(pages[start:stop], *places_of(self._unpacked(where), len(pages), start, stop))
+
+
+class _Said(NamedTuple):
+    """In which pages of a segment a term stands, how often in each, and where: the lower and upper bits of all."""
+
+    pages: Array
+    sizes: Array
+    low: Array
+    high: Array
+
+
+def _places(several: Sequence[_Said], within: Array | None) -> Array:
+    """Where any of these terms stands, ascending; only in pages that are among some, if those are given."""
+    found: list[Array] = []
+    for pages, counts, low, high in several:
+        sizes = counts.astype(np.int64)
+        if within is not None and len(within) < len(pages):
+            asked = within[np.flatnonzero(np.concatenate(([True], within[1:] != within[:-1])))]
+            at = np.minimum(np.searchsorted(pages, asked.astype(pages.dtype)), len(pages) - 1)
+            at = at[pages[at] == asked]
+            ends = np.cumsum(sizes)
+            pages, sizes = pages[at], sizes[at]
+            begun = np.cumsum(sizes) - sizes
+            gathered = np.repeat(ends[at] - sizes - begun, sizes) + np.arange(sizes.sum())
+            low, high = low[gathered], high[gathered]
+        places = np.repeat(pages.astype(np.int64) << _WIDE, sizes)
+        places |= low
+        places |= high.astype(np.int64) << 16
+        found.append(places)
+    if len(found) == 1:
+        return found[0]
+    return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
+
+
+def _common(some: Array, many: Array) -> Array:
+    """What is in both of two ascending rows of numbers, of which the first is the shorter one.
+
+    >>> _common(np.array([3, 5, 9]), np.array([1, 3, 4, 9, 10])).tolist()
+    [3, 9]
+    """
+    if len(some) * _FEW > len(many):
+        # Marks in a table leave few to look up; page after page, its places follow each other.
+        last = (1 << (8 * len(some)).bit_length()) - 1
+        marked = np.zeros(last + 1, np.bool_)
+        marked[some + (some >> _MARK) & last] = True
+        some, many = many[marked[many + (many >> _MARK) & last]], some
+    if not len(many):
+        return many
+    at = np.minimum(np.searchsorted(many, some), len(many) - 1)
+    found: Array = some[many[at] == some]
+    return found
 
 
 @contextmanager

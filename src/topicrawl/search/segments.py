@@ -196,9 +196,9 @@ def stored(database: Database, key: int, first: int, last: int, within: tuple[in
     for head, body, where in database.execute(sql, (start or key << 32, (key << 32) + high)):
         heads.append(_terms_of(head))
         bodies.append(pages_of(unpacked(body)))
-        several, there = places_of(unpacked(where), len(bodies[-1][0]))
+        several, lower, upper = places_of(unpacked(where), len(bodies[-1][0]))
         sizes.append(several)
-        places.append(there)
+        places.append(lower | upper.astype(np.int32) << 16)
     terms, pages_with = np.concatenate(heads, axis=1)
     pages, counts = np.concatenate(bodies, axis=1)
     size = np.concatenate(sizes)
@@ -239,9 +239,12 @@ def pages_of(body: bytes) -> Array:
     return np.frombuffer(body, "<u2").reshape(2, -1)
 
 
-def places_of(data: bytes, postings: int) -> tuple[Array, Array]:
-    """How many places each posting has, and the places."""
+def places_of(data: bytes, postings: int, start: int = 0, stop: int | None = None) -> tuple[Array, Array, Array]:
+    """Of some postings of a block: how many places each has, and the lower and the upper bits of these."""
     sizes = np.frombuffer(data, "<u4", postings)
     many, at = int(sizes.sum()), 4 * postings
-    low = np.frombuffer(data, "<u2", many, at).astype(np.int32)
-    return sizes, low | np.frombuffer(data, "u1", many, at + 2 * many).astype(np.int32) << 16
+    first = int(sizes[:start].sum())
+    some = slice(first, first + int(sizes[start:stop].sum()))
+    low = np.frombuffer(data, "<u2", many, at)
+    high = np.frombuffer(data, "u1", many, at + 2 * many)
+    return sizes[start:stop], low[some], high[some]
