@@ -39,6 +39,7 @@ from website import SEED, Prose
 HERE = Path(__file__).parent
 WORDS = " ".join(Prose(Random(SEED)).frequent(6))
 PAGE_WORDS = 400
+SITE_PAGES = 150  # for each second
 TOPICRAWL = [sys.executable, "-m", "topicrawl"]
 
 
@@ -194,7 +195,8 @@ def main() -> None:
     with TemporaryDirectory() as room, ExitStack() as stack:
         directory = Path(shutil.copytree(base, Path(room) / "crawl"))
         before = len(pages_of(directory))
-        site = [sys.executable, str(HERE / "website.py"), "--pages", "3000"]
+        # More than a crawl can fetch meanwhile: it has to write until the end.
+        site = [sys.executable, str(HERE / "website.py"), "--pages", str(SITE_PAGES * options.seconds)]
         first, _ = stack.enter_context(started(site, r"http://\S+"))
         serve = [*TOPICRAWL, "serve", str(directory), "--port", "0"]
         address, server = stack.enter_context(started(serve, r"http://\S+"))
@@ -203,13 +205,15 @@ def main() -> None:
         begun, used = time.monotonic(), computed(server)
         asyncio.run(clients.run(address, options.clients, options.seconds))
         shares = [(computed(pid) - at) / (time.monotonic() - begun) for pid, at in ((server, used), (crawling.pid, 0))]
+        wrote = "to the end" if crawling.poll() is None else "and ended before"
         crawling.send_signal(signal.SIGINT)
-        print(f"{load()}: the crawl ended with {crawling.wait()}")
+        print(f"{load()}: the crawl wrote {wrote}, and ended with {crawling.wait()}")
         print("of one processor: server {:.0%}, crawl {:.0%}, clients {:.0%}".format(*shares, clients.share))
         stack.close()
         there, missing = lost(directory)
     clients.report()
-    print(f"the crawl added {there - before} pages; {missing} of {there} are not found")
+    rate = (there - before) / options.seconds
+    print(f"the crawl added {there - before} pages, {rate:.0f} a second; {missing} of {there} are not found")
 
 
 if __name__ == "__main__":
