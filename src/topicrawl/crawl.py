@@ -31,8 +31,7 @@ from topicrawl.placing import LATE, combined, placed
 from topicrawl.records import Failure, Link, Place, Response, Visit
 from topicrawl.setbacks import Setbacks
 
-_FEW = 4  # fetches in flight that need not be worth as much as the best ones lately
-_LATELY = 32  # leases
+_FEW = 4  # fetches in flight, of all workers, that need not be worth as much as the best ones lately
 _POLL = 0.05  # seconds between two looks for better links than those that are held back
 _TOGETHER = 16  # pages that are written down at once, if so many have arrived
 
@@ -51,7 +50,6 @@ class Crawl:
     settled: bool = True  # no visit is learned from and not completed yet
     _leases: dict[int, Lease] = field(default_factory=dict)  # all that is out: queued here or in flight
     _since: dict[int, float] = field(default_factory=dict)  # when each was leased
-    _scores: deque[float] = field(default_factory=lambda: deque(maxlen=_LATELY))  # of the links leased lately
     _queue: deque[Lease] = field(default_factory=deque)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _arrived: deque[tuple[Lease, Response, Sequence[tuple[Link, Response]]]] = field(default_factory=deque)
@@ -174,13 +172,8 @@ class Crawl:
 
         Hosts of good links are often busy, and with many hands free whatever is left would be fetched meanwhile.
         """
-        best = max(self._scores, default=0.0)
-        floor = self.budget.focus * best if best > 0 and self.parts.strategy.batch == 1 else -inf
-        leases = await self.parts.frontier.lease(room, floor=floor)
-        few = min(room, _FEW - len(self._leases))
-        if not leases and few > 0:
-            leases = await self.parts.frontier.lease(few)
-        return leases
+        focus = self.budget.focus if self.parts.strategy.batch == 1 else 0.0
+        return await self.parts.frontier.lease(room, focus=focus, few=_FEW)
 
     async def _fill(self) -> None:
         """Lease what may be asked now, and start fetches while there are free hands."""
@@ -193,7 +186,6 @@ class Crawl:
                     continue
                 self._leases[lease.token] = lease
                 self._since[lease.token] = self.parts.clock()
-                self._scores.append(lease.place.score)
                 self._queue.append(lease)
             if len(self._leases) or not leases:
                 break

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.redis_server import RedisServer, running
 
-from topicrawl.frontier.contract import Counts, Entry, Frontier, Lease, Offer, Rules
+from topicrawl.frontier.contract import LATELY, Counts, Entry, Frontier, Lease, Offer, Rules
 from topicrawl.frontier.memory import Memory
 from topicrawl.frontier.redis import Redis
 from topicrawl.frontier.redis_crawl import first_facts
@@ -78,6 +78,7 @@ class Oracle:
         self.hosts: dict[str, Host] = {}
         self.before = self.noted = clock()  # what the clock showed last, and what was written down of it
         self.offset, self.tokens = 0.0, 0
+        self.lately: list[float] = []  # scores of what was leased
 
     # What can be asked
 
@@ -102,8 +103,13 @@ class Oracle:
         self.now()
         return self.take(offers)
 
-    def lease(self, n: int, *, floor: float = -inf) -> list[Lease]:
+    def lease(self, n: int, *, focus: float = 0.0, few: int = 0) -> list[Lease]:
         now, found = self.now(), []
+        able = [item.place.score for item in self.all("waiting") if self.may_be_asked(item.host, now)]
+        best = max(self.lately[-LATELY:], default=0.0) if focus else 0.0
+        floor = focus * best if best > 0 else -inf
+        if max(able, default=-inf) < floor and (few := few - len(self.all("leased"))) > 0:
+            n, floor = min(n, few), -inf
         while len(found) < n:
             ready = [item for item in self.all("waiting") if self.may_be_asked(item.host, now)]
             if not ready:
@@ -114,6 +120,7 @@ class Oracle:
             self.tokens += 1
             item.state, item.token, item.until = "leased", self.tokens, now + self.rules.lease_seconds
             item.attempts += 1
+            self.lately.append(item.place.score)
             self.host(item.host).last = now
             self.host(item.host).starts.append(now)
             until = item.until - self.offset
@@ -143,6 +150,9 @@ class Oracle:
         if item.state != "leased" or item.token != lease.token:
             return False
         self.spare(item.host, unused)
+        del self.lately[:-LATELY]
+        if unused and item.place.score in self.lately:
+            self.lately.remove(item.place.score)
         self.postpone(item.host, now, wait)
         self.put_back(item, count=count)
         return True
@@ -214,6 +224,7 @@ class Oracle:
         if self.shared:
             return
         now = self.now()
+        self.lately.clear()
         self.noted = self.before
         for host in self.hosts.values():
             host.last = min(host.last, now)

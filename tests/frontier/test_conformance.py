@@ -100,8 +100,10 @@ class Trial:
         assert await self.subject.add(offers) == self.oracle.add(offers)
 
     async def lease(self) -> None:
-        count, floor = self.random.choice([0, 1, 1, 2, 5]), self.random.choice([-inf, -inf, 0.3, 0.7])
-        mine, theirs = await self.subject.lease(count, floor=floor), self.oracle.lease(count, floor=floor)
+        count, focus = self.random.choice([0, 1, 1, 2, 5]), self.random.choice([0.0, 0.0, 0.5, 0.9])
+        few = self.random.choice([0, 0, 1, 3, 9])
+        mine = await self.subject.lease(count, focus=focus, few=few)
+        theirs = self.oracle.lease(count, focus=focus, few=few)
         assert [replace(lease, token=0) for lease in mine] == [replace(lease, token=0) for lease in theirs]
         self.leases += zip(mine, theirs, strict=True)
         for lease in mine:

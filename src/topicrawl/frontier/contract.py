@@ -21,10 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
 from typing import Literal, NamedTuple, Protocol
 
 from topicrawl.records import Link, Place
+
+LATELY = 32  # leases by whose scores it is judged what is worth fetching
 
 State = Literal["waiting", "leased", "done", "dropped"]
 
@@ -121,8 +122,13 @@ class Frontier(Look, Protocol):
         smaller; first found stays first found. A link dropped for want of room comes back with a better one.
         """
 
-    async def lease(self, n: int, *, floor: float = -inf) -> list[Lease]:
-        """The best `n` links (fewer if fewer) whose hosts may be asked now, best first; none below `floor`."""
+    async def lease(self, n: int, *, focus: float = 0.0, few: int = 0) -> list[Lease]:
+        """The best `n` links (fewer if fewer) whose hosts may be asked now, best first.
+
+        With `focus`, none that is worth less than this share of the best among the last `LATELY` leases, if that is
+        above 0; where all are worth less, the best ones all the same, as long as fewer than `few` are out in all.
+        Both count what any worker has leased. A lease that was given back unused was none.
+        """
 
     async def complete(
         self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0, unused: bool = False

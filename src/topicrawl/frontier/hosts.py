@@ -7,13 +7,14 @@ out when they are the majority.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from math import inf
 from typing import TypeAlias
 
-from topicrawl.frontier.contract import Rules
+from topicrawl.frontier.contract import LATELY, Rules
 
 #: The best waiting link of a host: (−score, sequence number, …), so the smallest is the best.
 Top: TypeAlias = tuple[float, int] | tuple[float, int, object]
@@ -61,6 +62,7 @@ class Schedule:
     """The order in which hosts are asked. Whoever changes a host files it again."""
 
     def __init__(self, rules: Rules) -> None:
+        self.lately: deque[float] = deque(maxlen=LATELY)  # scores of the last links that were leased
         self._parallel = rules.parallel or inf
         self._host_pages = rules.host_pages or inf
         self._ready: list[tuple[Top, Host]] = []
@@ -96,6 +98,18 @@ class Schedule:
         """Put many hosts where they belong."""
         for host in hosts:
             self.file(host, now)
+
+    def modest(self, n: int, focus: float, few: int, now: float) -> tuple[int, float]:
+        """How many links may be leased, from which score on: where none is worth it, a few of any."""
+        best = max(self.lately, default=0.0) if focus else 0.0
+        if best <= 0.0:
+            return n, -inf
+        return (min(n, few), -inf) if few > 0 and self.best(now, focus * best) is None else (n, focus * best)
+
+    def forget(self, score: float) -> None:
+        """Nothing was asked for by this lease."""
+        if score in self.lately:
+            self.lately.remove(score)
 
     def best(self, now: float, floor: float = -inf) -> Host | None:
         """The host whose best link is the best of all that may be asked now; None when that is below `floor`."""

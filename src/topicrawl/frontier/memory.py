@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from heapq import heapify, heappop, heappush, nlargest, nsmallest
-from math import inf
 
 from topicrawl.frontier.clock import Steady
 from topicrawl.frontier.contract import Counts, End, Entry, Lease, Offer, Rules
@@ -81,11 +80,12 @@ class Memory(Shelves):
         check_scores([offer.place.score for offer in offers])
         return self._absorb(offers, self._begin())
 
-    async def lease(self, n: int, *, floor: float = -inf) -> list[Lease]:
+    async def lease(self, n: int, *, focus: float = 0.0, few: int = 0) -> list[Lease]:
         """The best `n` links whose hosts may be asked now, best first."""
         now = self._begin()
         until = now + self._rules.lease_seconds
         found: list[Lease] = []
+        n, floor = self._schedule.modest(n, focus, few - len(self._leases), now)
         while len(found) < n and (host := self._schedule.best(now, floor)) is not None:
             known = self._queues[host.number][0][2]
             known.attempts += 1
@@ -93,6 +93,7 @@ class Memory(Shelves):
             host.last = now
             host.leased += 1
             self._refile(host, now)
+            self._schedule.lately.append(known.place.score)
             token = self._leases.hand_out(known, host, until)
             found.append(known.as_lease(host.name, token, self._clock.outside(until)))
         return found
@@ -130,6 +131,8 @@ class Memory(Shelves):
         out = self._leases.find(lease.token)
         if out is None:
             return False
+        if unused:
+            self._schedule.forget(lease.place.score)
         out.host.spare(unused)
         out.host.postpone(now, wait)
         self._come_back(out, now, count=count)

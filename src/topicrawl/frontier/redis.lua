@@ -37,16 +37,17 @@ local LOAD = 200 -- known links in a bucket on average; the fullest stay below t
 local SETTLED, COMPLETED, DROPPED, AWAY = 0, 1, 2, 3
 local LATE = 0.2 -- of a lease: nobody starts a request in this last part of it
 local FRESH = 4 -- seconds after which a worker asks no host any more by what it was told before
+local LATELY = 32 -- leases by whose scores it is judged what is worth fetching
 local TURN = 0.25 -- seconds in which a worker of another crawl notices that its turn has come
 local AHEAD = 3600 -- seconds for which another crawl may hold a host
 
 local NAMES = {
   'epoch', 'life', 'outer', 'offset', 'inner', 'crashed', 'next', 'token', 'buckets', 'closed', 'waiting', 'leased',
   'done', 'dropped', 'hosts', 'kept', 'delay', 'parallel', 'host_pages', 'lease', 'attempts', 'capacity', 'pages',
-  'paused', 'pace', 'refused', 'away' }
+  'paused', 'pace', 'refused', 'away', 'lately' }
 local c, before = {}, {}
 for i, value in ipairs(call('HMGET', C, unpack(NAMES))) do
-  c[NAMES[i]] = tonumber(value) or value
+  c[NAMES[i]] = NAMES[i] ~= 'lately' and tonumber(value) or value
   before[NAMES[i]] = c[NAMES[i]]
 end
 if not c.epoch or tostring(c.epoch) ~= ARGV[1] then
@@ -557,9 +558,32 @@ function run.reopen()
   return absorb(7, tonumber(ARGV[6]), true)
 end
 
--- count, floor → token, host, link, …
+-- The scores of the last links that were leased, by any worker, as bytes
+
+local function note_lease(score)
+  c.lately = sub((c.lately or '') .. pack('<d', score), -8 * LATELY)
+end
+
+-- What is worth less gets a few hands only.
+local function least_worth(focus)
+  local best = 0
+  for i = 1, focus > 0 and #(c.lately or '') or 0, 8 do best = max(best, (unpack_('<d', c.lately, i))) end
+  return best > 0 and focus * best or -INF
+end
+
+local function forget_lease(score)
+  local bytes, lately = pack('<d', score), c.lately or ''
+  for i = 1, #lately, 8 do
+    if sub(lately, i, i + 7) == bytes then
+      c.lately = sub(lately, 1, i - 1) .. sub(lately, i + 8)
+      return
+    end
+  end
+end
+
+-- count, focus, how many may be out in all where none is worth it → token, host, link, …
 function run.lease()
-  local count, least, found = tonumber(ARGV[6]), tonumber(ARGV[7]), {}
+  local count, least, found = tonumber(ARGV[6]), least_worth(tonumber(ARGV[7])), {}
   if c.paused == 1 then return found end
   if c.pages > 0 then count = min(count, c.pages - c.kept - c.leased) end
   promote()
@@ -570,11 +594,17 @@ function run.lease()
   if c.pace ~= '' then call('ZREMRANGEBYSCORE', c.pace, '-inf', time) end
   while #found < 3 * count do
     local top = call('ZRANGE', READY, -1, -1, 'WITHSCORES')
-    if not top[1] or tonumber(top[2]) < least then break end
+    if not top[1] then break end
+    if tonumber(top[2]) < least then
+      if found[1] then break end
+      count, least = min(count, tonumber(ARGV[8]) - c.leased), -INF
+      if count <= 0 then break end
+    end
     local h = host(sub(top[1], 7))
     -- After a restart of the server a host may have to wait that was ready before.
     if ready_at(h) <= now and not is_taken(h) then
       local token, link = hand_out(h)
+      note_lease(link.score)
       found[#found + 1], found[#found + 2], found[#found + 3] = precise(token), h.name, packed(link)
     end
     file(h)
@@ -619,7 +649,10 @@ function run.give_back()
     c.refused = (c.refused or 0) + 1
     return 0
   end
-  if ARGV[10] == '1' then h.last = h.last - h.delay end
+  if ARGV[10] == '1' then
+    h.last = h.last - h.delay
+    forget_lease(link_of(ARGV[7]).score)
+  end
   postpone(h, tonumber(ARGV[8]))
   come_back(ARGV[6], ARGV[9] == '1')
   tell_free(h)

@@ -134,12 +134,12 @@ class Redis(RedisLook):
         check_scores([offer.place.score for offer in offers])
         return int(await self._run("add", len(offers), *values_of(offers)))
 
-    async def lease(self, n: int, *, floor: float = -inf) -> list[Lease]:
+    async def lease(self, n: int, *, focus: float = 0.0, few: int = 0) -> list[Lease]:
         """The best `n` links whose hosts may be asked now, best first."""
         if not self.turns.lease_seconds:
             self.turns.lease_seconds = float(await self.server.ask("HGET", f"{self.base}:c", "lease") or 60.0)
         until, start = self._local() + self.turns.lease_seconds, self.turns.latest()
-        answer = await self._run("lease", n, repr(floor))
+        answer = await self._run("lease", n, repr(focus), few)
         found = []
         for at in range(0, len(answer), 3):
             known: Waiting = waiting(answer[at + 2])

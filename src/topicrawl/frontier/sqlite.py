@@ -66,10 +66,11 @@ class Sqlite(SqliteLook):
         with self._change(now):
             return self._absorb(promising)
 
-    async def lease(self, n: int, *, floor: float = -inf) -> list[Lease]:
+    async def lease(self, n: int, *, focus: float = 0.0, few: int = 0) -> list[Lease]:
         """The best `n` links whose hosts may be asked now, best first."""
         now = self._begin()
         found: list[tuple[Known, Host]] = []
+        n, floor = self._schedule.modest(n, focus, few - len(self._leases), now)
         if n <= 0 or self._schedule.best(now, floor) is None:
             return []
         with self._change(now):
@@ -81,6 +82,7 @@ class Sqlite(SqliteLook):
                 host.leased += 1
                 host.top = self._hosts.best_of(host)
                 self._schedule.file(host, now)
+                self._schedule.lately.append(known.place.score)
                 found.append((known, host))
         until = now + self._rules.lease_seconds
         return [self._handed_out(known, host, until) for known, host in found]
@@ -132,6 +134,7 @@ class Sqlite(SqliteLook):
         if out is None:
             return False
         if unused:
+            self._schedule.forget(lease.place.score)
             self._hosts.touch(out.host).spare(unused)
         self._come_back([out], now, count=count, wait=wait)
         return True
