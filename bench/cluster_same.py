@@ -1,6 +1,6 @@
 """The same crawl on one machine and on four workers: what both found, and how much of it is the same.
 
-python bench/cluster_same.py [strategy …] [--pages 800] [--workers 4] [--runs 2]
+python bench/cluster_same.py [strategy …] [--pages 800] [--workers 4] [--runs 2] [--strict]
 
 A made-up web on this machine is crawled for one topic until the goal is reached, several times alone and several times
 shared, because what is in flight differs from run to run: two runs on one machine say how much is noise. As many links
@@ -18,6 +18,7 @@ import time
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -35,6 +36,8 @@ from topicrawl.settings import Settings
 from topicrawl.topic import Topic
 
 TOPIC = "dengue fever"
+LESS = 0.05  # of the pages fetched, by which runs may differ in how many are about the topic
+OTHERS = 0.25  # of the pages, beyond what two runs alone differ by: what is in flight, and what repeats others
 
 
 class Task(NamedTuple):
@@ -100,7 +103,8 @@ def shared(folder: Path, task: Task, workers: int) -> Path:
     return whole
 
 
-def compared(strategy: str, web: SampleWeb, folder: Path, options: argparse.Namespace) -> None:
+def compared(strategy: str, web: SampleWeb, folder: Path, options: argparse.Namespace) -> bool:
+    """Whether the shared crawl has found as much, and mostly the same."""
     targets = {url for url, topics in web.labels().items() if TOPIC in topics}
     sets: dict[str, list[set[str]]] = {"alone": [], "shared": []}
     for run in range(options.runs):
@@ -121,6 +125,8 @@ def compared(strategy: str, web: SampleWeb, folder: Path, options: argparse.Name
     both = [alike(one, other) for one in sets["alone"] for other in sets["shared"]]
     print(f"{strategy}: pages in common, of two runs alone {noise:.1%}, of one alone and one shared ", end="")
     print(f"{min(both):.1%} to {max(both):.1%}", flush=True)
+    alone, together = (fmean(len(one & targets) / len(one) for one in sets[way]) for way in sets)
+    return together >= alone - LESS and min(both) >= noise - OTHERS
 
 
 def alike(one: set[str], other: set[str]) -> float:
@@ -133,11 +139,13 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=800)
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("--strict", action="store_true", help="fail where a shared crawl finds less, or other pages")
     options = parser.parse_args()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as folder, served(SampleWeb()) as web:
-        for strategy in options.strategies:
-            compared(strategy, web, Path(folder), options)
+        same = [compared(strategy, web, Path(folder), options) for strategy in options.strategies]
+    if options.strict and not all(same):
+        sys.exit("a shared crawl has found less, or other pages")
 
 
 if __name__ == "__main__":

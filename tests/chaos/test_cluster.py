@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.chaos.cluster import NAME, Attacked, Plan
 from tests.longer import LONG
-from tests.redis_server import running
+from tests.redis_server import MISSING, REASON, running
 
 FULL = os.environ.get("TOPICRAWL_CHAOS") == "full"
 SHORT = Plan(pages=300, hosts=30, workers=2, kills=2, delay=0.2, lease=1.5, cut=20_000)
@@ -101,3 +101,13 @@ def test_a_wiped_server_is_never_reported_as_complete(attacked: Attacked) -> Non
     attacked.first()
     assert attacked.ended() == [6]
     assert (attacked.folder / NAME).exists()
+
+
+@LONG
+@pytest.mark.chaos
+@pytest.mark.skipif(MISSING, reason=REASON)
+@pytest.mark.parametrize("strategy", ["best_first", "apprentice"])
+def test_four_workers_find_as_much_as_one_machine_and_mostly_the_same(strategy: str) -> None:
+    script = Path(__file__).parent.parent.parent / "bench" / "cluster_same.py"
+    command = [sys.executable, str(script), strategy, "--pages", "300", "--strict"]
+    subprocess.run(command, check=True, timeout=600)
