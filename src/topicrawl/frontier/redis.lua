@@ -33,6 +33,8 @@ local LAST_RANK, NONE = 2 ^ 48 - 1, string.rep('\0', 6)
 local LINK, LINK_SIZE = '<ddI6BI2I2I2', 29 -- score, first score, number, out?, attempts, depth, length of the text
 -- own delay, last, hold, wait, blocked, due, pages, leased; rank in READY; rank and score of its best link
 local HOST = '<ddddddI4I4c6c6d'
+-- fingerprint, score, whether it replaces, host; depth, length of the text, text and rest of the place as they are stored
+local OFFER = '<c9dBHc0I4c0'
 local LOAD = 200 -- known links in a bucket on average; the fullest stay below the 512 that Redis packs
 local SETTLED, COMPLETED, DROPPED, AWAY = 0, 1, 2, 3
 local LATE = 0.2 -- of a lease: nobody starts a request in this last part of it
@@ -96,6 +98,7 @@ local function host(name, stored)
   else
     h.own, h.last, h.hold, h.wait, h.blocked, h.due, h.pages, h.leased = 0, -INF, -INF, 0, -INF, -INF, 0, 0
     h.filed, h.top, h.score, h.touched = NONE, NONE, -INF, true
+    h.is_new = true -- so nothing is known of its links either
     c.hosts = c.hosts + 1
   end
   h.delay = max(c.delay, h.own)
@@ -114,8 +117,10 @@ local function ready_at(h)
 end
 
 -- Other crawls on this server are told until when a host is taken.
+local told, unwanted = {}, {}
+
 local function tell(h, at)
-  if c.pace ~= '' then call('ZADD', c.pace, at - c.offset, h.name) end
+  if c.pace ~= '' then told[h.name] = at - c.offset end
 end
 
 -- For as long as it is out; should the worker die, others wait from the last moment at which it may have asked.
@@ -138,7 +143,7 @@ end
 -- Whether another crawl has the host at the moment; then it is looked at again a little later.
 local function is_taken(h)
   if c.pace == '' then return false end
-  local until_ = tonumber(call('ZSCORE', c.pace, h.name) or '-inf')
+  local until_ = told[h.name] or tonumber(call('ZSCORE', c.pace, h.name) or '-inf')
   -- What lies further ahead was written before the clock was set back.
   if until_ <= time or until_ > time + max(AHEAD, 2 * c.lease) then return false end
   call('HSET', WANTED, h.name, precise(time) .. ' ' .. base)
@@ -156,8 +161,24 @@ local function postpone(h, wait)
   end
 end
 
+-- One command for many values.
+local function all(command, key, values)
+  for i = 1, #values, 1000 do
+    call(command, key, unpack(values, i, min(i + 999, #values)))
+  end
+end
+
+-- Links that were lined up are written together, at the end or before anybody looks at the queue.
+local function line_written(h)
+  if h.added then
+    all('ZADD', h.queue, h.added)
+    h.added = nil
+  end
+end
+
 -- Which link of a host is its best, after one was taken away or has sunk.
 local function look(h)
+  line_written(h)
   local top = call('ZRANGE', h.queue, -1, -1, 'WITHSCORES')
   h.top, h.score, h.moved = top[1] and sub(top[1], 1, 6) or NONE, tonumber(top[2] or '-inf'), true
 end
@@ -239,7 +260,10 @@ local function open(mark)
   c.closed = c.closed - call('HDEL', bucket(mark), mark)
 end
 
+local codes = {}
+
 local function code(reason, kind)
+  if codes[reason] then return codes[reason] * 3 + kind end
   local number = call('HGET', REASONS, reason)
   if not number then
     number = call('HLEN', REASONS)
@@ -247,6 +271,7 @@ local function code(reason, kind)
     if number >= 1000 or sub(reason, 1, 6) == 'moved ' then return kind .. reason end
     call('HSET', REASONS, reason, number)
   end
+  codes[reason] = number
   return number * 3 + kind
 end
 
@@ -297,7 +322,13 @@ local function store(link)
 end
 
 local function line_up(mark, score, rank, h)
-  call('ZADD', h.queue, score, rank .. mark)
+  local added = h.added
+  if not added then
+    added = {}
+    h.added = added
+  end
+  added[#added + 1] = score
+  added[#added + 1] = rank .. mark
   if h.top == rank then
     -- It was the best; whether it still is, shows when it has not sunk.
     h.sunk = h.sunk or score < h.score
@@ -324,6 +355,8 @@ end
 
 local function drop_host(h)
   local budget = code('host_budget', DROPPED)
+  h.is_new = false
+  line_written(h)
   for _, each in ipairs(call('ZRANGE', h.queue, 0, -1)) do
     drop(sub(each, 7), budget)
   end
@@ -335,7 +368,17 @@ end
 local function sweep()
   local surplus = c.waiting - floor(c.capacity * 0.9)
   local worst = {}
-  for _, name in ipairs(call('HKEYS', HOSTS)) do
+  -- From here on links of any host may be known, and those without a queue yet must be seen.
+  for _, h in pairs(seen) do
+    h.is_new = false
+    line_written(h)
+  end
+  local names, stored = {}, {}
+  for i, name in ipairs(call('HKEYS', HOSTS)) do names[i], stored[name] = name, true end
+  for name in pairs(seen) do
+    if not stored[name] then names[#names + 1] = name end
+  end
+  for _, name in ipairs(names) do
     local found = call('ZRANGE', base .. ':queue:' .. name, 0, surplus - 1, 'WITHSCORES')
     for i = 1, #found, 2 do
       worst[#worst + 1] = { tonumber(found[i + 1]), found[i], name }
@@ -386,17 +429,11 @@ local function lease_of(token, mark)
   return host(sub(out, 12, 11 + length)), out
 end
 
--- One command for many values.
-local function all(command, key, values)
-  for i = 1, #values, 1000 do
-    call(command, key, unpack(values, i, min(i + 999, #values)))
-  end
-end
-
 local function flush()
   local hosts, kept, gone, come, leave = {}, {}, {}, {}, {}
   for _, h in pairs(seen) do
     if h.touched then file(h, come, leave) end
+    if h.added then line_written(h) end
     if h.unsaved then
       hosts[#hosts + 1] = h.name
       hosts[#hosts + 1] = pack(HOST, h.own, h.last, h.hold, h.wait, h.blocked, h.due, h.pages, h.leased, h.filed, h.top,
@@ -413,6 +450,10 @@ local function flush()
       gone[#gone + 1] = mark
     end
   end
+  local pace = {}
+  for name, at in pairs(told) do pace[#pace + 1], pace[#pace + 2] = at, name end
+  all('ZADD', c.pace, pace)
+  all('HDEL', WANTED, unwanted)
   all('ZREM', READY, leave)
   all('ZADD', READY, come)
   all('HSET', HOSTS, hosts)
@@ -430,24 +471,22 @@ local function flush()
   if dirty and changed[1] then call('HSET', C, unpack(changed)) end
 end
 
--- Offers: mark, host, score + depth + replace, text of the link, rest of its place
+-- Offers
 
-local function put_in(mark, h, score, numbers, text, place)
-  c.next = c.next + 1
-  -- The score stands first in what is offered, the depth behind it.
-  local bytes = sub(numbers, 1, 8)
-  links[mark], changed_links[mark] = true, bytes .. bytes .. pack('<I6BI2', c.next, 0, 0) .. sub(numbers, 9, 10)
-    .. pack('<I2', #text) .. text .. place
-  line_up(mark, score, pack('>I6', LAST_RANK - c.next), h)
-  c.waiting = c.waiting + 1
+local function put_in(mark, h, score, rest)
+  local number = c.next + 1
+  c.next, c.waiting = number, c.waiting + 1
+  links[mark], changed_links[mark] = true, pack('<ddI6BI2', score, score, number, 0, 0) .. rest
+  line_up(mark, score, pack('>I6', LAST_RANK - number), h)
 end
 
-local function take(link, h, score, depth, replace, text, place)
+local function take(link, h, score, replace, rest)
   local better = score > link.score
   if link.out == 1 or not (better or replace == 1) then return end
-  link.score, link.place = score, place
+  local depth, length = unpack_('<I2I2', rest)
+  link.score, link.place = score, sub(rest, 5 + length)
   if better then
-    link.text, link.depth = text, min(link.depth, depth)
+    link.text, link.depth = sub(rest, 5, 4 + length), min(link.depth, depth)
   end
   store(link)
   enqueue(link, h)
@@ -468,39 +507,50 @@ local function comes_back(mark, h, old, score, reopen)
   return true
 end
 
--- Read the links and hosts of many offers at once.
-local function prefetch(at, count)
-  local marks, names = {}, {}
-  for i = at, at + 5 * (count - 1), 5 do
-    if links[ARGV[i]] == nil then
-      links[ARGV[i]] = false
-      marks[#marks + 1] = ARGV[i]
-    end
-    if not seen[ARGV[i + 1]] and not names[ARGV[i + 1]] then
-      names[#names + 1], names[ARGV[i + 1]] = ARGV[i + 1], true
-    end
-  end
+-- Read what is stored of many links and hosts at once, if it is not known yet.
+local function prefetch(marks, names)
   for i = 1, #marks, 1000 do
     local last = min(i + 999, #marks)
-    for n, stored in ipairs(call('HMGET', LINKS, unpack(marks, i, last))) do read(marks[i + n - 1], stored) end
+    for n, stored in ipairs(call('HMGET', LINKS, unpack(marks, i, last))) do
+      if links[marks[i + n - 1]] == nil then read(marks[i + n - 1], stored) end
+    end
   end
-  for i = 1, #names, 1000 do
-    local last = min(i + 999, #names)
-    for n, stored in ipairs(call('HMGET', HOSTS, unpack(names, i, last))) do host(names[i + n - 1], stored) end
+  local missing = {}
+  for _, name in ipairs(names) do
+    if not seen[name] and not missing[name] then
+      missing[#missing + 1], missing[name] = name, true
+    end
+  end
+  for i = 1, #missing, 1000 do
+    local last = min(i + 999, #missing)
+    for n, stored in ipairs(call('HMGET', HOSTS, unpack(missing, i, last))) do host(missing[i + n - 1], stored) end
   end
 end
 
-local function absorb(at, count, reopen)
+-- The offers in a text; marks and hosts are appended to those of others.
+local function offered(blob, marks, names)
+  local offers, count, at, size = {}, 0, 1, #blob
+  while at <= size do
+    local mark, score, replace, name, rest
+    mark, score, replace, name, rest, at = unpack_(OFFER, blob, at)
+    offers[count + 1], offers[count + 2], offers[count + 3], offers[count + 4], offers[count + 5] =
+      mark, score, replace, name, rest
+    count = count + 5
+    marks[#marks + 1] = mark
+    names[#names + 1] = name
+  end
+  return offers
+end
+
+local function absorb(offers, reopen)
   local new = 0
-  prefetch(at, count)
-  for i = at, at + 5 * (count - 1), 5 do
-    local mark, h, text, place = ARGV[i], host(ARGV[i + 1]), ARGV[i + 3], ARGV[i + 4]
-    local score, depth, replace = unpack_('<dI2B', ARGV[i + 2])
+  for i = 1, #offers, 5 do
+    local mark, score, h = offers[i], offers[i + 1], host(offers[i + 3])
     local link = link_of(mark)
     if link then
-      if not is_spent(h) then take(link, h, score, depth, replace, text, place) end
+      if not is_spent(h) then take(link, h, score, offers[i + 2], offers[i + 4]) end
     else
-      local old = call('HGET', bucket(mark), mark)
+      local old = not h.is_new and call('HGET', bucket(mark), mark)
       local welcome
       if old then
         welcome = comes_back(mark, h, old, score, reopen)
@@ -509,34 +559,55 @@ local function absorb(at, count, reopen)
         welcome = not is_spent(h)
         if welcome then new = new + 1 end
       end
-      if welcome then
-        put_in(mark, h, score, ARGV[i + 2], text, place)
-      end
+      if welcome then put_in(mark, h, score, offers[i + 4]) end
     end
   end
   if c.capacity > 0 and c.waiting > c.capacity then sweep() end
   return new
 end
 
+local function absorb_all(blob, reopen)
+  local marks, names = {}, {}
+  local offers = offered(blob, marks, names)
+  prefetch(marks, names)
+  return absorb(offers, reopen)
+end
+
 -- The best link of a host goes out. What is taken away is named, so that reading the log again takes the same away.
 local function hand_out(h)
-  local best = call('ZRANGE', h.queue, -1, -1)[1]
-  local link = link_of(sub(best, 7))
-  call('ZREM', h.queue, best)
-  h.sunk = true
-  link.attempts, link.out = link.attempts + 1, 1
-  store(link)
+  line_written(h)
+  local best = call('ZRANGE', h.queue, -2, -1, 'WITHSCORES')
+  local member, score, other = best[#best - 1], tonumber(best[#best]), #best > 2
+  call('ZREM', h.queue, member)
+  h.top, h.score, h.sunk = other and sub(best[1], 1, 6) or NONE, other and tonumber(best[2]) or -INF, false
+  h.moved, h.touched = true, true
   -- Tokens follow the clock, so that none is given a second time when the server has lost the end of its log.
   c.token = max(c.token + 1, floor(now * 1e6))
-  call('HSET', LEASES, c.token, link.mark .. pack('<I2', #h.name) .. h.name .. worker)
-  call('ZADD', ENDS, now + c.lease, c.token)
   h.last, h.leased = now, h.leased + 1
   c.waiting, c.leased = c.waiting - 1, c.leased + 1
   if c.pace ~= '' then
     tell_out(h)
-    call('HDEL', WANTED, h.name)
+    unwanted[#unwanted + 1] = h.name
   end
-  return c.token, link
+  return { mark = sub(member, 7), host = h.name, token = c.token, score = score }
+end
+
+-- Write down what was handed out → token, host, link, …
+local function handed_out(out)
+  local marks, leases, ends, answer = {}, {}, {}, {}
+  for i, lease in ipairs(out) do marks[i] = lease.mark end
+  prefetch(marks, {})
+  for i, lease in ipairs(out) do
+    local link, name, token = link_of(lease.mark), lease.host, precise(lease.token)
+    link.attempts, link.out = link.attempts + 1, 1
+    store(link)
+    leases[2 * i - 1], leases[2 * i] = token, link.mark .. pack('<I2', #name) .. name .. worker
+    ends[2 * i - 1], ends[2 * i] = now + c.lease, token
+    answer[3 * i - 2], answer[3 * i - 1], answer[3 * i] = token, name, packed(link)
+  end
+  all('HSET', LEASES, leases)
+  all('ZADD', ENDS, ends)
+  return answer
 end
 
 local function promote()
@@ -551,11 +622,11 @@ end
 local run = {}
 
 function run.add()
-  return absorb(7, tonumber(ARGV[6]), false)
+  return absorb_all(ARGV[6], false)
 end
 
 function run.reopen()
-  return absorb(7, tonumber(ARGV[6]), true)
+  return absorb_all(ARGV[6], true)
 end
 
 -- The scores of the last links that were leased, by any worker, as bytes
@@ -581,47 +652,110 @@ local function forget_lease(score)
   end
 end
 
--- count, focus, how many may be out in all where none is worth it → token, host, link, …
-function run.lease()
-  local count, least, found = tonumber(ARGV[6]), least_worth(tonumber(ARGV[7])), {}
-  if c.paused == 1 then return found end
-  if c.pages > 0 then count = min(count, c.pages - c.kept - c.leased) end
-  promote()
-  -- What overdue leases gave back is filed before anything is chosen.
-  for _, h in pairs(seen) do
-    if h.touched then file(h) end
-  end
-  if c.pace ~= '' then call('ZREMRANGEBYSCORE', c.pace, '-inf', time) end
-  while #found < 3 * count do
-    local top = call('ZRANGE', READY, -1, -1, 'WITHSCORES')
-    if not top[1] then break end
-    if tonumber(top[2]) < least then
-      if found[1] then break end
-      count, least = min(count, tonumber(ARGV[8]) - c.leased), -INF
-      if count <= 0 then break end
-    end
-    local h = host(sub(top[1], 7))
-    -- After a restart of the server a host may have to wait that was ready before.
-    if ready_at(h) <= now and not is_taken(h) then
-      local token, link = hand_out(h)
-      note_lease(link.score)
-      found[#found + 1], found[#found + 2], found[#found + 3] = precise(token), h.name, packed(link)
-    end
-    file(h)
-    dirty = true
+local function is_ready(h)
+  return h.top ~= NONE and h.leased < PARALLEL and h.pages + h.leased < HOST_PAGES and ready_at(h) <= now
+end
+
+-- Of hosts that are still ready after one of their links went out, where the one with the best link stands.
+local function best_of(hosts)
+  local found
+  for i, h in ipairs(hosts) do
+    local other = hosts[found]
+    if not other or h.score > other.score
+      or h.score == other.score and unpack_('>I6', h.top) > unpack_('>I6', other.top) then found = i end
   end
   return found
 end
 
--- for each: token, mark, reason, wait, unused, number of offers, offers → 1 or 0 each, then pages kept in all
+-- Hand out up to so many of the best links, none below `least`. Returns whether there may be more.
+local function best_out(count, least, out)
+  local tops = call('ZRANGE', READY, -count, -1, 'WITHSCORES')
+  local names, again, at, skipped = {}, {}, #tops - 1, false
+  for i = 1, #tops, 2 do names[#names + 1] = sub(tops[i], 7) end
+  prefetch({}, names)
+  while count > 0 do
+    local i, h, score = best_of(again), nil, tonumber(tops[at + 1] or '-inf')
+    local other = again[i]
+    if other and (at < 1 or other.score > score or other.score == score and
+      unpack_('>I6', other.top) > unpack_('>I6', sub(tops[at], 1, 6))) then
+      h, score = other, other.score
+      table.remove(again, i)
+    elseif at < 1 then
+      return skipped
+    else
+      h = host(sub(tops[at], 7))
+      at = at - 2
+    end
+    if score < least then return false end
+    -- After a restart of the server a host may have to wait that was ready before.
+    if ready_at(h) <= now and not is_taken(h) then
+      local lease = hand_out(h)
+      out[#out + 1] = lease
+      note_lease(lease.score)
+      if is_ready(h) then again[#again + 1] = h end
+      count = count - 1
+    else
+      skipped = true
+      touch(h)
+    end
+  end
+  return false
+end
+
+local function file_touched()
+  for _, h in pairs(seen) do
+    if h.touched then file(h) end
+  end
+end
+
+-- count, focus, how many may be out in all where none is worth it → token, host, link, …
+function run.lease()
+  local count, least, out = tonumber(ARGV[6]), least_worth(tonumber(ARGV[7])), {}
+  if c.paused == 1 then return out end
+  if c.pages > 0 then count = min(count, c.pages - c.kept - c.leased) end
+  promote()
+  if c.pace ~= '' then call('ZREMRANGEBYSCORE', c.pace, '-inf', time) end
+  -- What overdue leases gave back, and what cannot be asked after all, is filed before anything is chosen.
+  local more = count > 0
+  while more do
+    file_touched()
+    more = best_out(count - #out, least, out)
+  end
+  local few = min(count, tonumber(ARGV[8]) - c.leased)
+  more = least > -INF and not out[1] and few > 0
+  while more do
+    file_touched()
+    more = best_out(few - #out, -INF, out)
+  end
+  dirty = dirty or out[1]
+  return handed_out(out)
+end
+
+-- for each: token, mark, reason, wait, unused, offers → 1 or 0 each, then pages kept in all
 function run.complete()
-  local at, answers = 6, {}
-  while ARGV[at] do
-    local token, mark, reason, offers = ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 5])
-    local h = lease_of(token, mark)
-    if h then
-      call('HDEL', LEASES, token)
-      call('ZREM', ENDS, token)
+  local tokens, marks, names, offers, answers, gone = {}, {}, {}, {}, {}, {}
+  for at = 6, #ARGV, 6 do
+    tokens[#tokens + 1], marks[#marks + 1] = ARGV[at], ARGV[at + 1]
+  end
+  local leases = call('HMGET', LEASES, unpack(tokens))
+  for i, out in ipairs(leases) do
+    local mark = ARGV[6 * i + 1]
+    if out and sub(out, 1, 9) == mark then
+      names[#names + 1] = sub(out, 12, 11 + unpack_('<I2', sub(out, 10, 11)))
+      leases[i] = names[#names]
+      offers[i] = offered(ARGV[6 * i + 5], marks, names)
+      gone[#gone + 1] = tokens[i]
+    else
+      leases[i] = false
+    end
+  end
+  prefetch(marks, names)
+  all('HDEL', LEASES, gone)
+  all('ZREM', ENDS, gone)
+  for i, name in ipairs(leases) do
+    local at = 6 * i
+    if name then
+      local h, mark, reason = host(name), ARGV[at + 1], ARGV[at + 2]
       h.leased, h.pages = h.leased - 1, h.pages + 1
       if ARGV[at + 4] == '1' then h.last = h.last - h.delay end
       postpone(h, tonumber(ARGV[at + 3]))
@@ -631,12 +765,11 @@ function run.complete()
       if reason == 'fetched' then c.kept = c.kept + 1 end
       tell_free(touch(h))
       if is_spent(h) then drop_host(h) end
-      absorb(at + 6, offers, false)
+      absorb(offers[i], false)
     else
       c.refused = (c.refused or 0) + 1
     end
-    answers[#answers + 1] = h and 1 or 0
-    at = at + 6 + 5 * offers
+    answers[i] = name and 1 or 0
   end
   answers[#answers + 1] = c.kept
   return answers
@@ -718,6 +851,7 @@ function run.settle()
     local link = link_of(mark)
     if link then
       if link.out == 0 then
+        line_written(h)
         call('ZREM', h.queue, rank_of(link) .. mark)
         forget(mark)
         close(mark, reason)
@@ -764,6 +898,7 @@ function run.put_away()
     -- Meanwhile it may have been leased; then its copy in the pack is of no use, and does no harm.
     if link and link.out == 0 then
       local h = host(ARGV[i + 1])
+      line_written(h)
       call('ZREM', h.queue, rank_of(link) .. mark)
       touch(h).sunk = true
       forget(mark)
@@ -823,9 +958,7 @@ end
 -- → seconds until a host may be asked, or nothing; and the same for what is out
 function run.next_ready()
   promote()
-  for _, h in pairs(seen) do
-    if h.touched then file(h) end
-  end
+  file_touched()
   local soon, out = INF, INF
   if call('ZCARD', READY) > 0 then
     soon = now

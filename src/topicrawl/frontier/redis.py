@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from topicrawl.frontier.contract import Counts, End, Entry, Lease, Offer
 from topicrawl.frontier.known import check_scores
-from topicrawl.frontier.redis_links import Waiting, closed, mark, values_of, waiting
+from topicrawl.frontier.redis_links import Waiting, closed, mark, offered, waiting
 from topicrawl.frontier.redis_server import Server
 from topicrawl.frontier.redis_turns import Turns
 from topicrawl.records import Place
@@ -132,7 +132,7 @@ class Redis(RedisLook):
     async def add(self, offers: Sequence[Offer]) -> int:
         """Put links in. Returns how many were new."""
         check_scores([offer.place.score for offer in offers])
-        return int(await self._run("add", len(offers), *values_of(offers)))
+        return int(await self._run("add", offered(offers)))
 
     async def lease(self, n: int, *, focus: float = 0.0, few: int = 0) -> list[Lease]:
         """The best `n` links whose hosts may be asked now, best first."""
@@ -173,8 +173,7 @@ class Redis(RedisLook):
             return []
         values: list[str | bytes | float] = []
         for lease, reason, offers, wait, unused in ends:
-            given = (lease.token, mark(lease.link.url), str(reason), repr(wait), int(unused), len(offers))
-            values += (*given, *values_of(offers))
+            values += (lease.token, mark(lease.link.url), str(reason), repr(wait), int(unused), offered(offers))
         *done, self.kept = await self._run("complete", *values)
         for end in ends:
             self._ended(end.lease)
@@ -199,7 +198,7 @@ class Redis(RedisLook):
     async def reopen(self, offers: Sequence[Offer]) -> None:
         """Put done links back with the offered place."""
         check_scores([offer.place.score for offer in offers])
-        await self._run("reopen", len(offers), *values_of(offers))
+        await self._run("reopen", offered(offers))
 
     async def rescore(self, scores: Mapping[str, float]) -> int:
         """New scores for links that wait. Returns how many were waiting."""

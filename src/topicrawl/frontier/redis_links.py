@@ -15,7 +15,8 @@ from topicrawl.records import Link, Place, Refusal
 from topicrawl.urls import host
 
 _LINK = struct.Struct("<dd6sBHHH")  # as in redis.lua
-_OFFER = struct.Struct("<dHB").pack
+_OFFER = struct.Struct("<9sdBH").pack
+_REST = struct.Struct("<IHH").pack
 _DEEPEST = 0xFFFF
 
 
@@ -42,14 +43,15 @@ def mark(url: str) -> bytes:
     return xxh3_128_digest(url.encode())[:9]
 
 
-def values_of(offers: Iterable[Offer]) -> list[str | bytes]:
-    """Offers as the script takes them, five values each."""
-    found: list[str | bytes] = []
+def offered(offers: Iterable[Offer]) -> bytes:
+    """Offers as the script takes them, one behind the other: many values cost it, and the way there, more than one."""
+    found: list[bytes] = []
     for link, place, replace in offers:
         url = link.url
-        numbers = _OFFER(place.score, min(link.depth, _DEEPEST), replace)
-        found += (xxh3_128_digest(url.encode())[:9], host(url), numbers, text_of(link), stored(place) or "")
-    return found
+        name, text, rest = host(url).encode(), text_of(link), (stored(place) or "").encode()
+        head = _OFFER(xxh3_128_digest(url.encode())[:9], place.score, replace, len(name))
+        found += (head, name, _REST(4 + len(text) + len(rest), min(link.depth, _DEEPEST), len(text)), text, rest)
+    return b"".join(found)
 
 
 def text_of(link: Link) -> bytes:
