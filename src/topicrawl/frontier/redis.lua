@@ -8,8 +8,8 @@
 -- :c           hash   facts, counters and the clock of the crawl
 -- :known:<n>   hash   fingerprint → code of a link that is done, dropped or put away; small, so that Redis packs it
 -- :links       hash   fingerprint → a link that waits or is out
--- :queue:<h>   zset   waiting links of a host by score; members are rank + fingerprint
--- :hosts       hash   host → what politeness knows of it
+-- :hosts       hash   host → what politeness knows of it, and the best of its links that wait: most hosts have no other
+-- :queue:<h>   zset   the other waiting links of a host by score; members are rank + fingerprint
 -- :ready       zset   rank + host by the score of its best link: hosts that may be asked now
 -- :wait        zset   host by the time from which it may be asked
 -- :leases      hash   token → what is out, where, with whom; :ends the same by time
@@ -29,10 +29,10 @@ local LEASES, ENDS, REASONS = base .. ':leases', base .. ':ends', base .. ':reas
 local ATTIC, PACKS = base .. ':attic', base .. ':packs'
 local call, sub, pack, unpack_ = redis.call, string.sub, struct.pack, struct.unpack
 local max, min, floor, INF = math.max, math.min, math.floor, math.huge
-local LAST_RANK, NONE = 2 ^ 48 - 1, string.rep('\0', 6)
+local LAST_RANK, NONE, NO_MARK = 2 ^ 48 - 1, string.rep('\0', 6), string.rep('\0', 9)
 local LINK, LINK_SIZE = '<ddI6BI2I2I2', 29 -- score, first score, number, out?, attempts, depth, length of the text
--- own delay, last, hold, wait, blocked, due, pages, leased; rank in READY; rank and score of its best link
-local HOST = '<ddddddI4I4c6c6d'
+-- own delay, last, hold, wait, blocked, due, pages, leased; rank in READY; rank, score and fingerprint of its best link
+local HOST = '<ddddddI4I4c6c6dc9'
 -- fingerprint, score, whether it replaces, host; depth, length of the text, text and rest of the place as they are stored
 local OFFER = '<c9dBHc0I4c0'
 local LOAD = 200 -- known links in a bucket on average; the fullest stay below the 512 that Redis packs
@@ -94,10 +94,11 @@ local function host(name, stored)
   if stored == nil then stored = call('HGET', HOSTS, name) end
   h = { name = name, queue = base .. ':queue:' .. name }
   if stored then
-    h.own, h.last, h.hold, h.wait, h.blocked, h.due, h.pages, h.leased, h.filed, h.top, h.score = unpack_(HOST, stored)
+    h.own, h.last, h.hold, h.wait, h.blocked, h.due, h.pages, h.leased, h.filed, h.top, h.score, h.best =
+      unpack_(HOST, stored)
   else
     h.own, h.last, h.hold, h.wait, h.blocked, h.due, h.pages, h.leased = 0, -INF, -INF, 0, -INF, -INF, 0, 0
-    h.filed, h.top, h.score, h.touched = NONE, NONE, -INF, true
+    h.filed, h.top, h.score, h.best, h.touched = NONE, NONE, -INF, NO_MARK, true
     h.is_new = true -- so nothing is known of its links either
     c.hosts = c.hosts + 1
   end
@@ -168,7 +169,17 @@ local function all(command, key, values)
   end
 end
 
--- Links that were lined up are written together, at the end or before anybody looks at the queue.
+-- Links that stand behind the best one. They are written together, at the end or before anybody looks at the queue.
+local function stand_behind(h, score, member)
+  local added = h.added
+  if not added then
+    added = {}
+    h.added = added
+  end
+  local count = #added
+  added[count + 1], added[count + 2] = score, member
+end
+
 local function line_written(h)
   if h.added then
     all('ZADD', h.queue, h.added)
@@ -176,17 +187,33 @@ local function line_written(h)
   end
 end
 
--- Which link of a host is its best, after one was taken away or has sunk.
+-- The best link of a host has gone, or may not be the best any more: whichever is the best is found in the queue.
+local function vacate(h, gone)
+  if h.top ~= NONE and not gone then stand_behind(h, h.score, h.top .. h.best) end
+  h.top, h.score, h.best, h.vacant, h.touched = NONE, -INF, NO_MARK, true, true
+end
+
+-- What is taken away is named, so that reading the log again takes the same away.
 local function look(h)
   line_written(h)
   local top = call('ZRANGE', h.queue, -1, -1, 'WITHSCORES')
-  h.top, h.score, h.moved = top[1] and sub(top[1], 1, 6) or NONE, tonumber(top[2] or '-inf'), true
+  if top[1] then
+    call('ZREM', h.queue, top[1])
+    h.top, h.score, h.best = sub(top[1], 1, 6), tonumber(top[2]), sub(top[1], 7)
+  end
+  h.vacant, h.moved = false, true
+end
+
+local function precedes(score, rank, other_score, other_rank)
+  if score ~= other_score then return score > other_score end
+  -- As numbers: how texts compare depends on the language of the server.
+  return unpack_('>I6', rank) > unpack_('>I6', other_rank)
 end
 
 -- Put a host where it belongs after a change; it is written down at the end. Where many are filed, what comes to READY
 -- and what leaves it is collected.
 local function file(h, come, gone)
-  if h.sunk then look(h) end
+  if h.vacant then look(h) end
   local rank, due = NONE, -INF
   if h.top ~= NONE and h.leased < PARALLEL and h.pages + h.leased < HOST_PAGES then
     local at = ready_at(h)
@@ -211,7 +238,7 @@ local function file(h, come, gone)
   elseif due ~= h.due then
     call('ZADD', WAIT, due, h.name)
   end
-  h.filed, h.due, h.touched, h.sunk, h.moved, h.unsaved = rank, due, false, false, false, true
+  h.filed, h.due, h.touched, h.moved, h.unsaved = rank, due, false, false, true
 end
 
 -- Links that are done or dropped: a code each, in buckets that are split one after the other as they fill.
@@ -322,25 +349,46 @@ local function store(link)
 end
 
 local function line_up(mark, score, rank, h)
-  local added = h.added
-  if not added then
-    added = {}
-    h.added = added
-  end
-  added[#added + 1] = score
-  added[#added + 1] = rank .. mark
-  if h.top == rank then
-    -- It was the best; whether it still is, shows when it has not sunk.
-    h.sunk = h.sunk or score < h.score
-    h.score, h.moved = score, true
-  elseif score > h.score or h.top == NONE or (score == h.score and rank > h.top) then
-    h.top, h.score, h.moved = rank, score, true
+  if h.vacant then
+    stand_behind(h, score, rank .. mark)
+  elseif h.top == NONE then
+    h.top, h.score, h.best, h.moved = rank, score, mark, true
+  elseif precedes(score, rank, h.score, h.top) then
+    stand_behind(h, h.score, h.top .. h.best)
+    h.top, h.score, h.best, h.moved = rank, score, mark, true
+  else
+    stand_behind(h, score, rank .. mark)
   end
   h.touched = true
 end
 
-local function enqueue(link, h)
-  line_up(link.mark, link.score, rank_of(link), h)
+-- A link that waits has another score.
+local function move(link, h)
+  local rank = rank_of(link)
+  if not h.vacant then
+    if h.top == rank and link.score >= h.score then
+      h.score, h.moved, h.touched = link.score, true, true
+      return
+    elseif h.top == rank then
+      vacate(h, true)
+    elseif precedes(link.score, rank, h.score, h.top) then
+      vacate(h)
+    end
+  end
+  h.touched = true
+  stand_behind(h, link.score, rank .. link.mark)
+end
+
+-- A link waits no longer.
+local function step_out(link, h)
+  local rank = rank_of(link)
+  if not h.vacant and h.top == rank then
+    vacate(h, true)
+  else
+    line_written(h)
+    call('ZREM', h.queue, rank .. link.mark)
+  end
+  h.touched = true
 end
 
 local function forget(mark)
@@ -356,29 +404,26 @@ end
 local function drop_host(h)
   local budget = code('host_budget', DROPPED)
   h.is_new = false
+  vacate(h)
   line_written(h)
   for _, each in ipairs(call('ZRANGE', h.queue, 0, -1)) do
     drop(sub(each, 7), budget)
   end
   call('DEL', h.queue)
-  touch(h).sunk = true
 end
 
 -- The worst go, and make room for many. What remains of them is the score to beat.
 local function sweep()
   local surplus = c.waiting - floor(c.capacity * 0.9)
   local worst = {}
-  -- From here on links of any host may be known, and those without a queue yet must be seen.
+  for _, name in ipairs(call('HKEYS', HOSTS)) do host(name) end
+  -- From here on links of any host may be known; and its best link must be seen as well.
   for _, h in pairs(seen) do
     h.is_new = false
+    vacate(h)
     line_written(h)
   end
-  local names, stored = {}, {}
-  for i, name in ipairs(call('HKEYS', HOSTS)) do names[i], stored[name] = name, true end
   for name in pairs(seen) do
-    if not stored[name] then names[#names + 1] = name end
-  end
-  for _, name in ipairs(names) do
     local found = call('ZRANGE', base .. ':queue:' .. name, 0, surplus - 1, 'WITHSCORES')
     for i = 1, #found, 2 do
       worst[#worst + 1] = { tonumber(found[i + 1]), found[i], name }
@@ -391,7 +436,6 @@ local function sweep()
   for i = 1, surplus do
     local score, each, name = worst[i][1], worst[i][2], worst[i][3]
     call('ZREM', base .. ':queue:' .. name, each)
-    touch(host(name)).sunk = true
     drop(sub(each, 7), 'D' .. pack('<d', score))
   end
 end
@@ -418,7 +462,7 @@ local function come_back(token, count)
   end
   link.out = 0
   store(link)
-  enqueue(link, h)
+  line_up(mark, link.score, rank_of(link), h)
   return h
 end
 
@@ -437,7 +481,7 @@ local function flush()
     if h.unsaved then
       hosts[#hosts + 1] = h.name
       hosts[#hosts + 1] = pack(HOST, h.own, h.last, h.hold, h.wait, h.blocked, h.due, h.pages, h.leased, h.filed, h.top,
-        h.score)
+        h.score, h.best)
     end
   end
   local count = 0
@@ -489,7 +533,7 @@ local function take(link, h, score, replace, rest)
     link.text, link.depth = sub(rest, 5, 4 + length), min(link.depth, depth)
   end
   store(link)
-  enqueue(link, h)
+  move(link, h)
 end
 
 local function comes_back(mark, h, old, score, reopen)
@@ -573,14 +617,11 @@ local function absorb_all(blob, reopen)
   return absorb(offers, reopen)
 end
 
--- The best link of a host goes out. What is taken away is named, so that reading the log again takes the same away.
+-- The best link of a host goes out.
 local function hand_out(h)
-  line_written(h)
-  local best = call('ZRANGE', h.queue, -2, -1, 'WITHSCORES')
-  local member, score, other = best[#best - 1], tonumber(best[#best]), #best > 2
-  call('ZREM', h.queue, member)
-  h.top, h.score, h.sunk = other and sub(best[1], 1, 6) or NONE, other and tonumber(best[2]) or -INF, false
-  h.moved, h.touched = true, true
+  local mark, score = h.best, h.score
+  vacate(h, true)
+  look(h)
   -- Tokens follow the clock, so that none is given a second time when the server has lost the end of its log.
   c.token = max(c.token + 1, floor(now * 1e6))
   h.last, h.leased = now, h.leased + 1
@@ -589,7 +630,7 @@ local function hand_out(h)
     tell_out(h)
     unwanted[#unwanted + 1] = h.name
   end
-  return { mark = sub(member, 7), host = h.name, token = c.token, score = score }
+  return { mark = mark, host = h.name, token = c.token, score = score }
 end
 
 -- Write down what was handed out → token, host, link, …
@@ -661,8 +702,7 @@ local function best_of(hosts)
   local found
   for i, h in ipairs(hosts) do
     local other = hosts[found]
-    if not other or h.score > other.score
-      or h.score == other.score and unpack_('>I6', h.top) > unpack_('>I6', other.top) then found = i end
+    if not other or precedes(h.score, h.top, other.score, other.top) then found = i end
   end
   return found
 end
@@ -676,8 +716,7 @@ local function best_out(count, least, out)
   while count > 0 do
     local i, h, score = best_of(again), nil, tonumber(tops[at + 1] or '-inf')
     local other = again[i]
-    if other and (at < 1 or other.score > score or other.score == score and
-      unpack_('>I6', other.top) > unpack_('>I6', sub(tops[at], 1, 6))) then
+    if other and (at < 1 or precedes(other.score, other.top, score, sub(tops[at], 1, 6))) then
       h, score = other, other.score
       table.remove(again, i)
     elseif at < 1 then
@@ -851,12 +890,10 @@ function run.settle()
     local link = link_of(mark)
     if link then
       if link.out == 0 then
-        line_written(h)
-        call('ZREM', h.queue, rank_of(link) .. mark)
+        step_out(link, h)
         forget(mark)
         close(mark, reason)
         c.waiting, c.done = c.waiting - 1, c.done + 1
-        touch(h).sunk = true
       end
     else
       local old = call('HGET', bucket(mark), mark)
@@ -880,7 +917,7 @@ function run.rescore()
     if link and link.out == 0 then
       link.score = unpack_('<d', ARGV[i + 2])
       store(link)
-      enqueue(link, host(ARGV[i + 1]))
+      move(link, host(ARGV[i + 1]))
       count = count + 1
     end
   end
@@ -898,9 +935,7 @@ function run.put_away()
     -- Meanwhile it may have been leased; then its copy in the pack is of no use, and does no harm.
     if link and link.out == 0 then
       local h = host(ARGV[i + 1])
-      line_written(h)
-      call('ZREM', h.queue, rank_of(link) .. mark)
-      touch(h).sunk = true
+      step_out(link, h)
       forget(mark)
       close(mark, 'A' .. pack('<d', link.score))
       count = count + 1
@@ -934,7 +969,7 @@ function run.take_back()
         local link = read(mark, ARGV[i + 2])
         link.score = unpack_('<d', sub(old, 2))
         store(link)
-        enqueue(link, h)
+        line_up(mark, link.score, rank_of(link), h)
         c.waiting, count = c.waiting + 1, count + 1
       end
     end

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from topicrawl.frontier.contract import Counts, End, Entry, Lease, Offer
 from topicrawl.frontier.known import check_scores
-from topicrawl.frontier.redis_links import Waiting, closed, mark, offered, waiting
+from topicrawl.frontier.redis_links import Waiting, best_of, closed, mark, offered, waiting
 from topicrawl.frontier.redis_server import Server
 from topicrawl.frontier.redis_turns import Turns
 from topicrawl.records import Place
@@ -74,9 +74,10 @@ class RedisLook:
     async def best(self, n: int) -> list[Entry]:
         """The best waiting links, whether or not their hosts are ready."""
         found: list[tuple[float, bytes]] = []
-        async for names in self.hosts(_CHUNK):
+        async for hosts in self.hosts(_CHUNK):
+            found += [best for _, stored in hosts if (best := best_of(stored)) is not None]
             asked: list[tuple[str | bytes | float, ...]] = [
-                ("ZRANGE", self.base.encode() + b":queue:" + name, -max(n, 1), -1, "WITHSCORES") for name in names
+                ("ZRANGE", self.base.encode() + b":queue:" + name, -max(n, 1), -1, "WITHSCORES") for name, _ in hosts
             ]
             for queue in await self.server.ask_all(asked):
                 found += [(float(score), member) for member, score in pairs(queue)]
@@ -98,13 +99,13 @@ class RedisLook:
         """Let go of the server."""
         await self.server.close()
 
-    async def hosts(self, count: int) -> AsyncIterator[list[bytes]]:
-        """All known hosts, about so many at a time."""
+    async def hosts(self, count: int) -> AsyncIterator[list[tuple[bytes, bytes]]]:
+        """All known hosts and what is stored of them, about so many at a time."""
         cursor = b"0"
         while True:
             cursor, values = await self.server.ask("HSCAN", f"{self.base}:hosts", cursor, "COUNT", count)
             if values:
-                yield values[::2]
+                yield list(pairs(values))
             if int(cursor) == 0:
                 return
 

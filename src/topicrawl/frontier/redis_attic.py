@@ -18,7 +18,7 @@ from typing import NamedTuple
 import zstandard
 
 from topicrawl.frontier.redis import Redis, pairs
-from topicrawl.frontier.redis_links import mark, waiting
+from topicrawl.frontier.redis_links import best_of, mark, waiting
 from topicrawl.urls import host
 
 _PACK = 1000  # links
@@ -86,10 +86,12 @@ class Attic:
         """Links that wait with no more than that score, some at a time, as they are stored."""
         base = self.frontier.base.encode()
         found: list[bytes] = []
-        async for names in self.frontier.hosts(_HOSTS):
+        async for hosts in self.frontier.hosts(_HOSTS):
+            tops = [best for _, stored in hosts if (best := best_of(stored)) is not None]
+            found += [member[6:] for score, member in tops if score <= highest]
             asked: list[tuple[str | bytes | float, ...]] = [
                 ("ZRANGE", base + b":queue:" + name, "-inf", repr(highest), "BYSCORE", "LIMIT", 0, _MOST)
-                for name in names
+                for name, _ in hosts
             ]
             for queue in await self.frontier.server.ask_all(asked):
                 found += [member[6:] for member in queue]

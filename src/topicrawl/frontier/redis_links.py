@@ -17,6 +17,7 @@ from topicrawl.urls import host
 _LINK = struct.Struct("<dd6sBHHH")  # as in redis.lua
 _OFFER = struct.Struct("<9sdBH").pack
 _REST = struct.Struct("<IHH").pack
+_BEST = struct.Struct("<62x6sd9s")  # of a host, as in redis.lua
 _DEEPEST = 0xFFFF
 
 
@@ -65,6 +66,12 @@ def text_of(link: Link) -> bytes:
     if not alike or not source.startswith(url[:alike]):
         alike = 0
     return f"{alike}\0{url}\0{source[alike:]}\0{link.anchor}".encode("utf-8", "replace")
+
+
+def best_of(host: bytes) -> tuple[float, bytes] | None:
+    """Score and member of the best waiting link of a host, from what is stored of it; its queue has the others."""
+    rank, score, fingerprint = _BEST.unpack(host)
+    return (score, rank + fingerprint) if any(rank) else None
 
 
 def waiting(data: bytes) -> Waiting:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Collection
 
 from topicrawl.frontier.contract import Entry
 from topicrawl.frontier.redis import RedisLook
-from topicrawl.frontier.redis_links import mark, waiting
+from topicrawl.frontier.redis_links import best_of, mark, waiting
 from topicrawl.records import Link
 
 _LAST_RANK = 2**48 - 1  # as in redis.lua
@@ -23,9 +23,9 @@ async def last(look: RedisLook) -> int:
 async def all_waiting(look: RedisLook, until: int) -> AsyncIterator[list[Entry]]:
     """Every link up to a number that waits, once; those that were put away for want of room are not among them."""
     seen: set[bytes] = set()
-    async for names in look.hosts(_HOSTS):
+    async for hosts in look.hosts(_HOSTS):
         # While the table of hosts grows, one may be named twice.
-        new = [name for name in names if name not in seen]
+        new = [name for name, _ in hosts if name not in seen]
         seen.update(new)
         for name in new:
             marks = await _marks(look, name, until)
@@ -38,12 +38,17 @@ async def _marks(look: RedisLook, host: bytes, until: int) -> list[bytes]:
     """The marks of a host's waiting links, all of them before any is moved: moving changes their order."""
     found: dict[bytes, None] = {}
     at, more = 0, True
+    # The best one is not in the queue, and others may change places with it meanwhile.
+    tops = [await look.server.ask("HGET", f"{look.base}:hosts", host)]
     while more:
         members = await look.server.ask(
             "ZRANGE", look.base.encode() + b":queue:" + host, at, at + _MEMBERS - 1
         )  # fmt: skip
         found.update((it[6:], None) for it in members if _LAST_RANK - int.from_bytes(it[:6], "big") <= until)
         at, more = at + _MEMBERS, len(members) == _MEMBERS
+    tops.append(await look.server.ask("HGET", f"{look.base}:hosts", host))
+    best = [it[1] for stored in tops if stored is not None and (it := best_of(stored)) is not None]
+    found.update((it[6:], None) for it in best if _LAST_RANK - int.from_bytes(it[:6], "big") <= until)
     return list(found)
 
 
