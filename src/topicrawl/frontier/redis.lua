@@ -92,7 +92,7 @@ local function host(name, stored)
   local h = seen[name]
   if h then return h end
   if stored == nil then stored = call('HGET', HOSTS, name) end
-  h = { name = name, queue = base .. ':queue:' .. name }
+  h = { name = name }
   if stored then
     h.own, h.last, h.hold, h.wait, h.blocked, h.due, h.pages, h.leased, h.filed, h.top, h.score, h.best =
       unpack_(HOST, stored)
@@ -106,6 +106,10 @@ local function host(name, stored)
   h.last = max(h.last, c.crashed)
   seen[name] = h
   return h
+end
+
+local function queue_of(h)
+  return base .. ':queue:' .. h.name
 end
 
 local function touch(h)
@@ -182,7 +186,7 @@ end
 
 local function line_written(h)
   if h.added then
-    all('ZADD', h.queue, h.added)
+    all('ZADD', queue_of(h), h.added)
     h.added = nil
   end
 end
@@ -196,9 +200,9 @@ end
 -- What is taken away is named, so that reading the log again takes the same away.
 local function look(h)
   line_written(h)
-  local top = call('ZRANGE', h.queue, -1, -1, 'WITHSCORES')
+  local top = call('ZRANGE', queue_of(h), -1, -1, 'WITHSCORES')
   if top[1] then
-    call('ZREM', h.queue, top[1])
+    call('ZREM', queue_of(h), top[1])
     h.top, h.score, h.best = sub(top[1], 1, 6), tonumber(top[2]), sub(top[1], 7)
   end
   h.vacant, h.moved = false, true
@@ -352,14 +356,14 @@ local function line_up(mark, score, rank, h)
   if h.vacant then
     stand_behind(h, score, rank .. mark)
   elseif h.top == NONE then
-    h.top, h.score, h.best, h.moved = rank, score, mark, true
+    h.top, h.score, h.best, h.moved, h.touched = rank, score, mark, true, true
   elseif precedes(score, rank, h.score, h.top) then
     stand_behind(h, h.score, h.top .. h.best)
-    h.top, h.score, h.best, h.moved = rank, score, mark, true
+    h.top, h.score, h.best, h.moved, h.touched = rank, score, mark, true, true
   else
+    -- Nothing is stored of the host that would change by that.
     stand_behind(h, score, rank .. mark)
   end
-  h.touched = true
 end
 
 -- A link that waits has another score.
@@ -375,7 +379,6 @@ local function move(link, h)
       vacate(h)
     end
   end
-  h.touched = true
   stand_behind(h, link.score, rank .. link.mark)
 end
 
@@ -386,9 +389,8 @@ local function step_out(link, h)
     vacate(h, true)
   else
     line_written(h)
-    call('ZREM', h.queue, rank .. link.mark)
+    call('ZREM', queue_of(h), rank .. link.mark)
   end
-  h.touched = true
 end
 
 local function forget(mark)
@@ -406,10 +408,10 @@ local function drop_host(h)
   h.is_new = false
   vacate(h)
   line_written(h)
-  for _, each in ipairs(call('ZRANGE', h.queue, 0, -1)) do
+  for _, each in ipairs(call('ZRANGE', queue_of(h), 0, -1)) do
     drop(sub(each, 7), budget)
   end
-  call('DEL', h.queue)
+  call('DEL', queue_of(h))
 end
 
 -- The worst go, and make room for many. What remains of them is the score to beat.
