@@ -542,7 +542,7 @@ local function comes_back(mark, h, old, score, reopen)
   local kind = kind_of(old)
   if reopen and (kind == SETTLED or kind == COMPLETED) then
     if is_spent(h, kind) then return false end
-    h.pages = h.pages - kind
+    touch(h).pages = h.pages - kind
     c.done = c.done - 1
     return true
   end
