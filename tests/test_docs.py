@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import inspect
 import json
 import re
 import shlex
 import sqlite3
 import subprocess
 import sys
+import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -23,19 +25,24 @@ from tests.cli.live import live_site
 import topicrawl
 from topicrawl import cli, errors, strategies
 from topicrawl import topic as topics
+from topicrawl.cli import lab_evaluate, logs, train_context_graph, train_hmm, train_nb, train_summary
 from topicrawl.cli.crawl_command import NOTHING_FETCHED
 from topicrawl.cli.doctor_command import SOMETHING_TO_FIX
 from topicrawl.cli.progress import Events, Tally
 from topicrawl.cli.status_command import Figures
 from topicrawl.cli.strategies_command import Description
-from topicrawl.cli.why_command import Explanation, Step, Waiting
+from topicrawl.cli.topic_command import _plain
+from topicrawl.cli.why_command import Explanation, Step, Waiting, _suggested
 from topicrawl.collection import browsing, store, told
+from topicrawl.collection.export_run import Done
 from topicrawl.collection.store import Store
 from topicrawl.discoveries import Discoveries
 from topicrawl.doctor.finding import Area
 from topicrawl.errors import TopicrawlError
 from topicrawl.frontier import sqlite_file
 from topicrawl.frontier.contract import Counts
+from topicrawl.frontier.redis_crawl import Status, Worker
+from topicrawl.lab.bootstrap import Interval
 from topicrawl.records import Failure, Refusal
 from topicrawl.refresh import Looked
 from topicrawl.search import feedback, index_file
@@ -134,6 +141,14 @@ def shown(event: str) -> set[str]:
     return {name for row in re.findall(rf"^\| `{event}` \| (.*)", reference("output"), re.M) for name in ticked(row)}
 
 
+def keys(function: object, having: str = "") -> set[str]:
+    """The keys of the tables in a function: of all, or of those that have a certain one."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))  # type: ignore[arg-type]
+    tables = [node.keys for node in ast.walk(tree) if isinstance(node, ast.Dict)]
+    found = [{str(key.value) for key in table if isinstance(key, ast.Constant)} for table in tables]
+    return {key for table in found if not having or having in table for key in table}
+
+
 def ticked(text: str) -> list[str]:
     return re.findall(r"`(\w+)`", text)
 
@@ -168,11 +183,46 @@ def test_every_figure_of_a_status_is_documented() -> None:
         ("why", {field.name for kind in (Explanation, Step, Waiting) for field in dataclasses.fields(kind)}),
         ("strategies", {field.name for field in dataclasses.fields(Description)}),
         ("search", {field.name for kind in (Answer, Asked, Hit) for field in dataclasses.fields(kind)}),
+        ("why without a URL", keys(_suggested)),
+        ("topic build", keys(_plain)),
+        ("export", {field.name for field in dataclasses.fields(Done)}),
+        (
+            "cluster status",
+            {"alive", *(it.name for kind in (Status, Worker, Counts) for it in dataclasses.fields(kind))},
+        ),
+        ("train hmm", keys(train_hmm.command.callback) | {"walks", "pages", "relevant"}),
+        ("train nb", keys(train_nb.command.callback)),
+        ("train context-graph", keys(train_context_graph.command.callback, "out")),
+        ("train summary", {"out", *keys(train_summary._told)}),
+        ("lab evaluate", keys(lab_evaluate._table) | keys(lab_evaluate.Sides.recall) | {*Interval._fields}),
     ],
-    ids=["doctor", "refresh", "why", "strategies", "search"],
+    ids=lambda value: value.replace(" ", "-") if isinstance(value, str) else "",
 )
 def test_every_field_of_a_command_is_documented(command: str, fields: set[str]) -> None:
     assert fields - shown(command) == set()
+
+
+def speaking(group: click.Group, path: str = "") -> Iterator[str]:
+    """The commands that have `--json`."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from speaking(command, f"{path}{name} ")
+        elif command is not None and any("--json" in parameter.opts for parameter in command.params):
+            yield f"{path}{name}"
+
+
+def test_every_command_that_speaks_json_is_documented() -> None:
+    said = reference("output")
+    commands = set(speaking(cli.topicrawl))  # type: ignore[arg-type]
+    assert {"crawl", "train nb", "lab evaluate"} <= commands
+    assert {name for name in commands if f"\n| `{name}` |" not in said and f"`{name} --json`" not in said} == set()
+
+
+def test_every_field_of_a_line_of_the_log_is_documented() -> None:
+    (row,) = re.findall(r"^\| `crawl.log` \| (.*)", reference("output"), re.M)
+    assert {*logs._FIELDS, "event", "url", "worker", "message", "trace"} <= set(ticked(row))
 
 
 def test_every_field_of_a_file_is_documented() -> None:

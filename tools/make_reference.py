@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import re
@@ -11,7 +12,9 @@ from pathlib import Path
 import click
 
 from topicrawl import cli, records, strategies
+from topicrawl.cli import crawl_metrics
 from topicrawl.cli.strategies_command import described
+from topicrawl.collection.export import columns
 from topicrawl.lab import bootstrap, missed, oracle, rank_correlation
 from topicrawl.lab import measures as lab_measures
 from topicrawl.settings import known_settings
@@ -104,6 +107,40 @@ def measures() -> str:
     return text
 
 
+def metrics() -> str:
+    """Every family of samples that a crawl serves, as it is named where it is made."""
+    text = (
+        "# Metrics\n\nWhat `topicrawl crawl` and `topicrawl worker` serve with `--metrics HOST:PORT` (or "
+        "`TOPICRAWL_METRICS`), at `/metrics`, in the text format of Prometheus; `/health` says `ok`. Every sample has "
+        "the label `crawl` and, in a crawl that workers share, `worker`. What to make of them: "
+        "[Run a cluster](../how-to/run-a-cluster.md#watch).\n\n"
+    )
+    text += "| metric | type | what it says |\n|---|---|---|\n"
+    for call in (node for node in ast.walk(ast.parse(inspect.getsource(crawl_metrics))) if isinstance(node, ast.Call)):
+        said = [argument.value for argument in call.args if isinstance(argument, ast.Constant)]
+        if isinstance(call.func, ast.Name) and call.func.id in ("counter", "gauge"):
+            said.insert(1, call.func.id)
+        elif not (isinstance(call.func, ast.Name) and call.func.id == "Family"):
+            continue
+        name, kind, sentence = said[:3]
+        labels = {"topicrawl_failures_total": "{reason=…}", "topicrawl_build_info": "{version=…}"}.get(str(name), "")
+        text += f"| `{name}{labels}` | {kind} | {sentence} |\n"
+    return text
+
+
+def exported() -> str:
+    text = (
+        "# Columns of an export\n\nThe same in every [format](../how-to/export-pages.md): keys of a JSON line, columns "
+        "of Parquet and CSV (where lists are joined by a blank), the YAML on top of a Markdown file, the metadata record "
+        "of a WARC. An empty value means that nothing is known.\n\n"
+    )
+    text += "| column | type | what it says |\n|---|---|---|\n"
+    for column in columns():
+        kind = getattr(column.kind, "__name__", "") if isinstance(column.kind, type) else ""
+        text += f"| `{column.name}` | {(kind or str(column.kind)).replace('|', 'or')} | {column.sentence} |\n"
+    return text
+
+
 def paragraphs(told: str) -> str:
     """A docstring as Markdown: formulas are indented already, examples become listings."""
     parts = [part for part in told.split("\n\n") if part.strip()]
@@ -118,6 +155,8 @@ def main() -> None:
         "strategies": crawlers,
         "failures": reasons,
         "measures": measures,
+        "metrics": metrics,
+        "export": exported,
     }.items():
         path, text = REFERENCE / f"{name}.md", MADE + make()
         if not path.exists() or path.read_text("utf-8") != text:

@@ -64,6 +64,8 @@ def test_a_crawl_shows_its_figures_while_it_runs(run: Any) -> None:
     assert figures["topicrawl_fetch_seconds_count"] == "5"
     assert 'topicrawl_failures_total{crawl="owls",reason="not_found"} 1' in seen[0]
     assert {"topicrawl_links_waiting", "topicrawl_hosts_resting", "topicrawl_learned_visits_total"} <= figures.keys()
+    listed = (Path(__file__).parents[2] / "docs" / "reference" / "metrics.md").read_text("utf-8")
+    assert [name for name in re.findall(r"^# TYPE (\w+)", seen[0], re.M) if f"| `{name}" not in listed] == []
 
 
 def test_a_log_for_programs_is_an_object_a_line_on_standard_error_too(run: Any) -> None:

@@ -26,7 +26,9 @@ SOMETHING_TO_FIX = 1
     "--seconds", type=click.FloatRange(0), default=60.0, show_default=True, help="For the directory; 0: no limit."
 )
 @click.option("--offline", is_flag=True, help="Do not ask the name server for example.org.")
-@click.option("--repair", is_flag=True, help="Remove a broken index and leftover drafts; nothing else is changed.")
+@click.option(
+    "--repair", is_flag=True, help="Remove what can be made again: broken index, drafts, unreadable learning."
+)
 @click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
 def command(directory: Path | None, **options: Any) -> None:
     """Examine the installation, the machine, and the directory of a crawl if you name one.
