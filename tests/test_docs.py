@@ -183,7 +183,7 @@ def test_every_figure_of_a_status_is_documented() -> None:
         ("why", {field.name for kind in (Explanation, Step, Waiting) for field in dataclasses.fields(kind)}),
         ("strategies", {field.name for field in dataclasses.fields(Description)}),
         ("search", {field.name for kind in (Answer, Asked, Hit) for field in dataclasses.fields(kind)}),
-        ("why without a URL", keys(_suggested)),
+        ("why", keys(_suggested)),
         ("topic build", keys(_plain)),
         ("export", {field.name for field in dataclasses.fields(Done)}),
         (

@@ -131,8 +131,8 @@ def metrics() -> str:
 def exported() -> str:
     text = (
         "# Columns of an export\n\nThe same in every [format](../how-to/export-pages.md): keys of a JSON line, columns "
-        "of Parquet and CSV (where lists are joined by a blank), the YAML on top of a Markdown file, the metadata record "
-        "of a WARC. An empty value means that nothing is known.\n\n"
+        "of Parquet and CSV (where lists are joined by a blank), the YAML on top of a Markdown file, the metadata "
+        "record of a WARC. An empty value means that nothing is known.\n\n"
     )
     text += "| column | type | what it says |\n|---|---|---|\n"
     for column in columns():
