@@ -4,7 +4,7 @@ BIN := .venv/bin
 # System packages that only some tests need; those tests are skipped by name where they are missing.
 SYSTEM_PACKAGES := chromium-headless-shell fonts-dejavu-core ghostscript openssl redis-server
 
-.PHONY: install demo test test-long test-system lint bench bench-harvest bench-search bench-cluster bench-long fuzz floors docs docs-check clean
+.PHONY: install demo test test-long test-system lint bench bench-harvest bench-search bench-cluster bench-long fuzz api-check pictures floors docs docs-check clean
 
 install: .venv/installed
 
@@ -83,9 +83,13 @@ fuzz: install
 api-check: install .venv-api/installed
 	$(BIN)/python tools/check_api.py .venv-api/bin/schemathesis
 
+# The picture in the README and the guide. Needs chromium-headless-shell.
+pictures: install
+	$(BIN)/python tools/make_pictures.py
+
 # After a change for the better: the floors that the tests hold strategies to, raised to what is reached now.
 floors: install
 	$(BIN)/python tools/raise_floors.py
 
 clean:
-	rm -rf .venv .venv-bench out build dist
+	rm -rf .venv .venv-api .venv-bench out build dist

@@ -67,15 +67,17 @@ class Tab:
         await self.call("Input.dispatchKeyEvent", type="keyDown", key=key, text=key)
         await self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
 
-    async def looks(self, width: int, *, dark: bool = False) -> None:
-        await self.call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600
-        )
+    async def looks(self, width: int, *, dark: bool = False, height: int = 900) -> None:
+        size: dict[str, object] = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        await self.call("Emulation.setDeviceMetricsOverride", **size)
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         await self.call("Emulation.setEmulatedMedia", features=features)
 
-    async def picture(self, path: Path) -> None:
-        told = await self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)
+    async def picture(self, path: Path, *, height: int = 2600) -> None:
+        """The page from its top, as far as it goes, and no further than `height`."""
+        size = (await self.call("Page.getLayoutMetrics"))["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(height, size["height"]), "scale": 1}
+        told = await self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
         path.write_bytes(base64.b64decode(told["data"]))  # noqa: ASYNC240 - nothing else is to be done meanwhile
 
 

@@ -169,7 +169,7 @@ async def _reviewed(story: Story) -> None:
             url = await tab.run("document.querySelector('[name=url]').value")
             await tab.key(key)
             await tab.until(f"{LOADED} && document.querySelector('[name=url]').value !== '{url}'")
-            await tab.until("document.querySelector('#heeded').innerText.includes('links moved')")
+            await tab.until("document.querySelector('#heeded').innerText.includes(' moved')")
             told = await tab.run("document.querySelector('#heeded').innerText")
         if key == "y" and not told.partition(": ")[2].startswith("0 "):
             break
@@ -226,7 +226,7 @@ async def _told(story: Story) -> None:
         after = await story.waiting()
         assert [url for url in before if url in after and after[url][1] and after[url][0] != before[url][0]]
         await tab.open(story.at)
-        await tab.until("document.querySelector('#heeded').innerText.includes('links moved')")
+        await tab.until("document.querySelector('#heeded').innerText.includes(' moved')")
     async with story.step("resume and stop it"):
         await story.press("Resume")
         await story.state("crawling")
@@ -243,6 +243,7 @@ def _paths(url: str) -> Iterator[tuple[str, str]]:
     yield from (("search", "/search?q=dengue"), ("search-empty", "/search?q=xyzzy"), ("search-start", "/search"))
     yield from ((name, f"{one}/{name}") for name in ("review", "pages", "map", "teach"))
     yield from (("failed", f"{one}/pages?show=failed"), ("session", f"{one}/teach?session=session%201"))
+    yield "unknown", f"{one}/page?url=http%3A%2F%2Fnobody.example%2F"
     yield "reader", f"{one}/page?url={quote(url, safe='')}"
 
 

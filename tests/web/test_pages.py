@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +27,15 @@ def place(tmp_path: Path) -> tuple[Path, str]:
 def client(place: tuple[Path, str]) -> Iterator[Client]:
     with served([place[0]]) as client:
         yield client
+
+
+@pytest.fixture(scope="module")
+def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, Path, str]]:
+    """One collection for all who change nothing in it: its server, its shelf, its site."""
+    home = tmp_path_factory.mktemp("still")
+    site = collected(home / "owls")
+    with served([home]) as client:
+        yield client, home, site
 
 
 def said(place: tuple[Path, str]) -> dict[str, str]:
@@ -136,7 +146,7 @@ def test_nobody_makes_the_server_ask_private_addresses(tmp_path: Path, url: str)
 def test_a_history_is_imported(client: Client, place: tuple[Path, str]) -> None:
     lines = b"a\thttp://a.example/\nb\thttp://b.example/\trelevant\n"
     got = client.ask("POST", "/c/owls/history", lines, origin=client.own, content_type="application/octet-stream")
-    assert (got.status, got.text) == (200, "2 sessions with 2 pages")
+    assert (got.status, got.text.partition(" were")[0]) == (200, "2 sessions with 2 clicks")
     bad = client.ask("POST", "/c/owls/history", b"\x00\xff", origin=client.own, content_type="application/octet-stream")
     assert bad.status == 400
 
@@ -169,9 +179,56 @@ def test_strategies_are_tried_on_what_a_crawl_recorded_and_a_model_is_trained_on
     assert client.post("/c/owls/teach/train").status == 303
     client.site.jobs.wait()
     compared = client.get("/compare", name="owls").text
-    assert "<td>breadth_first</td>" in compared, compared
+    assert re.search(r'</svg> breadth_first</td><td class="n">[1-9]</td><td class="n">\d+ %</td>', compared), compared
     assert (place[0] / "owls" / "hmm.json").exists(), client.get("/c/owls/teach").text
-    assert "a model is trained" in client.get("/c/owls/teach").text
+    assert "A model is trained" in client.get("/c/owls/teach").text
+
+
+def test_what_could_not_be_tried_says_why_and_what_was_learned_can_lead_a_crawl(
+    client: Client, place: tuple[Path, str]
+) -> None:
+    assert 'value="nb4" disabled' in client.get("/compare", name="owls").text
+    assert client.post("/c/owls/teach/crawl").status == 400
+    client.post("/compare", name="owls", strategy="nb4", fetches=20)
+    client.site.jobs.wait()
+    text = client.get("/compare", name="owls").text
+    assert "<strong>nb4</strong> could not be tried: " in text
+    assert "topicrawl:" not in text
+    assert str(place[0]) not in text
+    client.post("/c/owls/verdict", url=f"{place[1]}/owls/1", verdict="relevant")
+    assert 'value="nb4" disabled' not in client.get("/compare", name="owls").text
+
+
+def test_a_form_comes_back_as_it_was_filled_in(still: tuple[Client, Path, str]) -> None:
+    got = still[0].post("/crawls", words='barn "owls"', seeds="nonsense://x", pages=7, strategy="random")
+    assert got.status == 400
+    for part in ("barn &#34;owls&#34;", ">nonsense://x<", 'value="7"', "<option selected title"):
+        assert part in got.text
+
+
+def test_a_page_that_was_not_fetched_can_be_made_a_seed(still: tuple[Client, Path, str]) -> None:
+    client, _, site = still
+    got = client.get("/c/owls/page", url="http://a.example/x")
+    assert got.status == 404
+    assert 'name="target" value="http://a.example/x"' in got.text
+    assert "not fetched" in client.get("/c/owls/page", url=f"{site}/").text
+
+
+def test_a_collection_that_cannot_be_read_is_named_without_its_place(still: tuple[Client, Path, str]) -> None:
+    client, home, _ = still
+    (home / "torn").mkdir()
+    (home / "torn" / "topicrawl.sqlite").write_bytes(b"SQLite format 3\0" + b"x" * 5000)
+    text = client.get("/").text
+    assert "<strong>torn</strong> cannot be read" in text
+    assert str(home) not in text
+    assert client.get("/c/torn").status == 404
+    assert client.get("/search", q="owls").status == 200
+
+
+def test_what_is_set_is_shown_but_not_how_the_network_is_built(still: tuple[Client, Path, str]) -> None:
+    text = still[0].get("/c/owls").text
+    assert '<code>robots</code></td><td class="url">yes' in text
+    assert "allow_net" not in text
 
 
 def test_a_report_of_the_lab_is_shown_in_a_box_without_scripts(tmp_path: Path) -> None:

@@ -88,6 +88,13 @@ def test_no_other_site_can_change_anything(client: Client, path: str, headers: d
     assert client.ask("POST", path, b"{}", **headers).status == 403
 
 
+def test_a_refusal_is_a_page_for_people_and_words_for_programs(client: Client, locked: Client) -> None:
+    for got in (client.ask("POST", "/crawls", b"", accept="text/html"), locked.ask("GET", "/", accept="text/html")):
+        assert got.text.startswith('<!doctype html><html lang="en">')
+        assert got.headers["content-type"].startswith("text/html")
+    assert client.ask("POST", "/crawls", b"").headers["content-type"].startswith("text/plain")
+
+
 def test_without_the_token_nothing_is_told(locked: Client) -> None:
     for path in ("/", "/c/owls", "/api/collections", "/static/app.css", "/?token=wrong", "/?token="):
         assert locked.get(path).status == 401, path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from dataclasses import asdict, dataclass
 
@@ -31,10 +30,9 @@ def described(kind: type[Strategy]) -> Description:
     >>> described(strategies.available()["breadth_first"]).inputs
     ('words',)
     """
-    sentence = (inspect.getdoc(kind) or "").partition("\n\n")[0].replace("\n", " ")
     parameters = {name: default for name, (_, default) in strategies.parameters(kind).items()}
     cost = strategies.costs().get(kind.name)
-    return Description(kind.name, kind.family, kind.paper, kind.inputs, parameters, sentence, cost)
+    return Description(kind.name, kind.family, kind.paper, kind.inputs, parameters, strategies.sentence(kind), cost)
 
 
 @click.command("strategies")

@@ -70,7 +70,8 @@ def command(**options: Any) -> None:
         click.echo(json.dumps({"out": str(asked.out), **learned, "read": material.read, "seconds": seconds}))
         return
     walks, pages, relevant = learned["walks"], learned["pages"], learned["relevant"]
-    click.echo(f"\r{asked.out}: {walks} walks over {pages} pages, {relevant} relevant, in {seconds:g} s", err=True)
+    many = "walk" if walks == 1 else "walks"
+    click.echo(f"\r{asked.out}: {walks} {many} over {pages} pages, {relevant} relevant, in {seconds:g} s", err=True)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ DIR/browsed/       the pages themselves, as a recorded web
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,13 +64,23 @@ class Browsing:
     def labels(self) -> dict[str, str]:
         return {step.url: step.label for step in self.steps if step.label}
 
-    def keep(self, response: Response) -> None:
-        """Remember a page as it was when it was opened."""
+    def keep(self, responses: Iterable[Response]) -> None:
+        """Remember pages as they were when they were opened."""
         archive = Archive(self._place)
         try:
-            archive.write(response)
+            for response in responses:
+                archive.write(response)
         finally:
             archive.close()
+
+    def missing(self) -> list[str]:
+        """Pages of sessions that were never opened here: those of a history that was imported."""
+        urls = dict.fromkeys(step.url for step in self.steps if step.url != BACK)
+        try:
+            known = set(Recording(self._place)) if warc_files(self._place) else set()
+        except RecordingError:
+            known = set()
+        return [url for url in urls if url not in known]
 
     def kept(self, url: str) -> Response | None:
         """A page that was opened before."""

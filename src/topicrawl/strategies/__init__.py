@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import importlib
+import inspect
 import json
 import pkgutil
 from importlib import resources
@@ -31,6 +32,15 @@ def available() -> dict[str, type[Strategy]]:
             if isinstance(item, type) and issubclass(item, Strategy) and "name" in vars(item):
                 found[item.name] = item
     return dict(sorted(found.items()))
+
+
+def sentence(kind: type[Strategy]) -> str:
+    """What a strategy says of itself, in one sentence.
+
+    >>> sentence(available()["best_first_page"])
+    'All links of a page are worth what the page is worth.'
+    """
+    return (inspect.getdoc(kind) or "").partition("\n\n")[0].replace("\n", " ")
 
 
 def parameters(kind: type[Strategy]) -> dict[str, tuple[type, object]]:

@@ -17,6 +17,7 @@ from topicrawl.settings import seed_urls
 from topicrawl.text.tokens import words as tokenise
 from topicrawl.topic import Topic
 from topicrawl.web.crawls import new_directory
+from topicrawl.web.pages import front
 from topicrawl.web.site import Form, Site, go, home_of, shown
 
 _SEEDS = 200
@@ -25,7 +26,15 @@ _HEAVIEST = 10
 
 @shown
 def start(site: Site, request: Request, form: Form) -> Response:
-    """A new crawl."""
+    """A new crawl. After a mistake the form comes back as it was filled in."""
+    try:
+        return _started(site, form)
+    except UsageError as error:
+        given = {name: form.text(name, most=100_000)[:10_000] for name in ("words", "seeds", "strategy", "pages")}
+        return front(site, given, trouble=str(error))
+
+
+def _started(site: Site, form: Form) -> Response:
     words = form.text("words", most=300)
     topic = Topic.of(words)
     seeds = seed_urls(form.text("seeds", most=100_000).split())

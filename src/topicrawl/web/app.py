@@ -46,6 +46,7 @@ def _routes() -> list[BaseRoute]:
         Route(f"{one}/teach/back", teach.back, methods=post),
         Route(f"{one}/teach/label", teach.label, methods=post),
         Route(f"{one}/teach/train", teach.train, methods=post),
+        Route(f"{one}/teach/crawl", teach.apply, methods=post),
         Route(f"{one}/history", teach.history, methods=post),
         Route("/compare", compare.room),
         Route("/compare", compare.attempt, methods=post),

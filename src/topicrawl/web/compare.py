@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 from starlette.requests import Request
@@ -14,11 +14,13 @@ from topicrawl import strategies
 from topicrawl.collection import verdicts
 from topicrawl.collection.verdicts import Ruling
 from topicrawl.errors import UsageError
-from topicrawl.web.drawing import curves_svg
+from topicrawl.web.drawing import COLOURS, curves_svg
 from topicrawl.web.shelves import Opened, Unknown
 from topicrawl.web.site import Form, Site, go, shown
+from topicrawl.web.teach import MODEL
 
 FOLDER = "tries"
+_EXAMPLES = "examples.tsv"
 _MOST = 6  # strategies at a time
 _FETCHES = 2000
 _LARGEST = 20 << 20  # bytes of a report
@@ -32,20 +34,55 @@ def room(site: Site, request: Request, form: Form) -> Response:
     chosen = form.text("name", most=200)
     names = list(site.shelves.all())
     chosen = chosen if chosen in names else (names[0] if names else "")
-    values: dict[str, Any] = {"names": names, "chosen": chosen, "reports": list(_reports(site))}
-    values |= {"strategies": list(strategies.available()), "picture": "", "rows": [], "said": "", "working": False}
+    values: dict[str, Any] = {
+        "names": names,
+        "chosen": chosen,
+        "reports": list(_reports(site)),
+        "tried": None,
+        "usual": strategies.USUAL,
+    }
     if chosen:
         with site.shelves.opened(chosen) as opened:
-            curves = _curves(opened)
-            targets = len(_targets(opened))
-            rows = [(name, len(curve) - 1, curve[-1], targets) for name, curve in curves.items()]
+            job = _job(opened.directory)
             values |= {
-                "picture": Markup(curves_svg(curves)) if curves else "",
-                "rows": sorted(rows, key=lambda row: -row[2]),
-                "said": site.jobs.words(_job(opened.directory)),
-                "working": site.jobs.running(_job(opened.directory)),
-            }
+                "tried": _tried(opened), "now": site.jobs.now(job), "kinds": _kinds(opened),
+                "failed": [outcome for outcome in site.jobs.outcomes(job) if outcome.failed],
+            }  # fmt: skip
     return site.page("compare.html", **values)
+
+
+class Row(NamedTuple):
+    """What a strategy has found."""
+
+    name: str
+    fetches: int
+    found: int
+    share: float  # of all that there is to find
+    half: int | None  # fetches until half of it was found; None: never
+    colour: int | None  # None: it is not in the picture
+
+
+def _tried(opened: Opened) -> dict[str, Any]:
+    """What was tried on a collection: the best strategies first, and their curves."""
+    targets = _targets(opened)
+    # Whoever has found as much as another, and more of it early, stands before him.
+    curves = dict(sorted(_curves(opened, targets).items(), key=lambda item: (-item[1][-1], -sum(item[1]), item[0])))
+    drawn = dict(list(curves.items())[:COLOURS])
+    rows = []
+    for number, (name, curve) in enumerate(curves.items()):
+        half = next((at for at, found in enumerate(curve) if 2 * found >= len(targets) > 0), None)
+        share = curve[-1] / max(1, len(targets))
+        rows.append(Row(name, len(curve) - 1, curve[-1], share, half, number if name in drawn else None))
+    return {"targets": len(targets), "rows": rows, "picture": Markup(curves_svg(drawn)) if drawn else ""}
+
+
+def _kinds(opened: Opened) -> list[tuple[str, list[tuple[str, str]], bool]]:
+    """Strategies with a sentence each, by what they need; and whether that is here."""
+    needs: dict[bool, list[tuple[str, str]]] = {False: [], True: []}
+    for name, kind in strategies.available().items():
+        needs["examples" in kind.inputs].append((name, strategies.sentence(kind)))
+    taught = bool(_examples(opened)) or (opened.directory / MODEL).exists()
+    return [("From the topic's words", needs[False], True), ("Learners, from examples too", needs[True], taught)]
 
 
 @shown
@@ -60,14 +97,30 @@ def attempt(site: Site, request: Request, form: Form) -> Response:
         seeds = _seeds(opened)
         folder = opened.directory / FOLDER
         folder.mkdir(exist_ok=True)
-        topic = opened.directory / "topic.toml"
-        commands = [
-            ["lab", "run", str(opened.directory), "--topic", str(topic), f"--strategy={strategy}", f"--pages={fetches}",
-             f"--out={folder / strategy}.jsonl", *(f"--seed={url}" for url in seeds)]
-            for strategy in asked
-        ]  # fmt: skip
-        site.jobs.run(_job(opened.directory), commands)
+        examples = _examples(opened)
+        (folder / _EXAMPLES).write_text("".join(f"{url}\t{label}\n" for url, label in examples.items()), "utf-8")
+        fixed = ["lab", "run", str(opened.directory), "--topic", str(opened.directory / "topic.toml")]
+        fixed += [f"--pages={fetches}", *(f"--seed={url}" for url in seeds)]
+        site.jobs.run(
+            _job(opened.directory),
+            {each: [*fixed, *_taught(opened.directory, each), f"--out={folder / each}.jsonl"] for each in asked},
+        )
     return go("/compare", name=name)
+
+
+def _taught(directory: Path, strategy: str) -> list[str]:
+    """The strategy as an option, with what it may learn from: a model of browsing, or the pages that readers judged."""
+    if strategy == "hmm" and (directory / MODEL).exists():
+        return [f"--strategy=hmm:model={directory / MODEL}"]
+    examples = directory / FOLDER / _EXAMPLES
+    learns = "examples" in strategies.available()[strategy].inputs and examples.stat().st_size > 0
+    return [f"--strategy={strategy}", *([f"--examples={examples}"] if learns else [])]
+
+
+def _examples(opened: Opened) -> dict[str, str]:
+    """Pages that readers judged; without a relevant one nobody can learn from them."""
+    said = {row.url: str(row.verdict) for row in verdicts.latest(opened.store).values() if row.relevant is not None}
+    return said if Ruling.RELEVANT in said.values() else {}
 
 
 @shown
@@ -109,18 +162,19 @@ def _targets(opened: Opened) -> set[str]:
     return found
 
 
-def _curves(opened: Opened) -> dict[str, list[int]]:
+def _curves(opened: Opened, targets: set[str]) -> dict[str, list[int]]:
     """Strategy → relevant pages found after each fetch."""
-    targets = _targets(opened)
     curves: dict[str, list[int]] = {}
     for path in sorted((opened.directory / FOLDER).glob("*.jsonl")):
-        curve = [0]
+        curve, found = [0], set()
         for line in path.read_text("utf-8").splitlines():
             try:
-                found = json.loads(line).get("url") in targets
+                url = json.loads(line).get("url")
             except ValueError:
                 break  # it is being written
-            curve.append(curve[-1] + found)
+            # Several addresses may lead to one page, which is found once.
+            found |= {url} & targets
+            curve.append(len(found))
         if len(curve) > 1:
             curves[path.stem] = curve
     return curves

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from time import time
@@ -21,6 +22,11 @@ _POINTS = 160  # of a curve
 _LATELY = 60.0  # seconds over which speed is measured
 _LONGEST = 200  # links of a path
 _NOTHING = Counts(0, 0, 0, 0, 0)
+#: What is not here may hold passwords, or says how the network is built.
+_SETTINGS = (
+    "strategy", "judge", "pages", "seconds", "stop_when_found", "delay", "concurrency", "focus", "only",
+    "distinct", "main_text", "host_pages", "depth", "timeout", "max_bytes", "documents", "attempts", "robots",
+)  # fmt: skip
 _SOON = {Order.PAUSE: "pausing", Order.RESUME: "resuming", Order.STOP: "stopping"}
 #: Why a crawl has ended, where its own words are those of its maker.
 _WORDS = {
@@ -76,10 +82,33 @@ def figures(opened: Opened) -> Figures:
     paused = running and bool(store.fact("paused"))
     state = _doing(opened, paused=paused) if running else str(stopped or "not running")
     return Figures(
-        opened.name, opened.topic.name, str(identity.get("strategy", "")), pages, relevant, opened.topic.threshold,
-        counts.waiting, counts.leased, _speed(store), state, running, paused, len(verdicts.latest(store)),
-        int(str(settings.get("pages", 0))),
+        opened.name, opened.topic.name, _placeless(str(identity.get("strategy", ""))), pages, relevant,
+        opened.topic.threshold, counts.waiting, counts.leased, _speed(store), state, running, paused,
+        len(verdicts.latest(store)), int(str(settings.get("pages", 0))),
     )  # fmt: skip
+
+
+def settings(opened: Opened) -> list[tuple[str, str]]:
+    """How the crawl was set up, as far as that is a visitor's business."""
+    known = _table(opened.store, "settings")
+    return [(name, _said(known[name])) for name in _SETTINGS if known.get(name) not in (None, "", [])]
+
+
+def _placeless(text: str) -> str:
+    """A strategy without the places on the disk of what it was given: they are nobody's business.
+
+    >>> _placeless("hmm:model=/home/me/dengue/hmm.json,levels=4")
+    'hmm:model=hmm.json,levels=4'
+    """
+    return re.sub(r"(?<==)[^,]*/", "", text)
+
+
+def _said(value: Carry) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return f"{value:,}" if isinstance(value, int) else _placeless(str(value))
 
 
 def _doing(opened: Opened, *, paused: bool) -> str:

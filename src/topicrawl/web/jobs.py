@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock, Thread
+from typing import NamedTuple
 
 from topicrawl.errors import CollectionError
 
 _SECONDS = 3600  # for one command
-_WORDS = 2000  # characters of what it said
+_LONGEST = 500  # characters of what it said
+
+
+class Outcome(NamedTuple):
+    """How a command ended, and the last line that it said."""
+
+    name: str
+    said: str
+    failed: bool
 
 
 @dataclass
 class Job:
-    """A row of commands."""
+    """A row of commands by their names."""
 
-    commands: Sequence[Sequence[str]]
-    done: int = 0
-    said: str = ""
+    commands: Mapping[str, Sequence[str]]
+    outcomes: list[Outcome] = field(default_factory=list)
     running: bool = True
     process: subprocess.Popen[str] | None = None
     thread: Thread | None = None
@@ -33,7 +41,7 @@ class Jobs:
     _jobs: dict[str, Job] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
-    def run(self, name: str, commands: Sequence[Sequence[str]]) -> None:
+    def run(self, name: str, commands: Mapping[str, Sequence[str]]) -> None:
         """Start `topicrawl` commands; one row of a name at a time."""
         with self._lock:
             if self.running(name):
@@ -45,12 +53,19 @@ class Jobs:
     def running(self, name: str) -> bool:
         return name in self._jobs and self._jobs[name].running
 
-    def words(self, name: str) -> str:
-        """What the commands said, or how far they are."""
+    def now(self, name: str) -> str:
+        """What is being done, and how far it is; "": nothing."""
         job = self._jobs.get(name)
-        if job is None:
+        if job is None or not job.running:
             return ""
-        return f"{job.done} of {len(job.commands)} done" if job.running else job.said
+        under_way = list(job.commands)[min(len(job.outcomes), len(job.commands) - 1)]
+        count = f", {len(job.outcomes) + 1} of {len(job.commands)}" if len(job.commands) > 1 else ""
+        return under_way + count
+
+    def outcomes(self, name: str) -> list[Outcome]:
+        """How the commands ended that are done."""
+        job = self._jobs.get(name)
+        return list(job.outcomes) if job is not None else []
 
     def wait(self) -> None:
         """Until all that was started is done."""
@@ -68,7 +83,7 @@ class Jobs:
 
 def _work(job: Job) -> None:
     try:
-        for command in job.commands:
+        for name, command in job.commands.items():
             job.process = subprocess.Popen(
                 [sys.executable, "-m", "topicrawl", *command],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
@@ -78,7 +93,16 @@ def _work(job: Job) -> None:
             except subprocess.TimeoutExpired:
                 job.process.kill()
                 said = job.process.communicate()[1] + "\nit took too long"
-            job.said = f"{job.said}\n{said.strip()}".strip()[-_WORDS:]
-            job.done += 1
+            job.outcomes.append(Outcome(name, last_line(said), job.process.returncode != 0))
     finally:
         job.running = False
+
+
+def last_line(said: str) -> str:
+    """What a command said in the end, without its name.
+
+    >>> last_line("12 pages read\\rtopicrawl: there are none: make some\\n")
+    'there are none: make some'
+    """
+    lines = [line.strip() for line in said.replace("\r", "\n").splitlines() if line.strip()]
+    return lines[-1].removeprefix("topicrawl: ")[:_LONGEST] if lines else ""

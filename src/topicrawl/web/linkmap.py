@@ -63,34 +63,39 @@ def _ways(store: Store, chosen: frozenset[str]) -> Ways:
 
 
 def communities(names: Sequence[str], ways: Mapping[tuple[str, str], int]) -> list[list[str]]:
-    """Hosts that link to each other more than to others: each takes the label that most of its neighbours' links have.
+    """Hosts that link to each other more than chance has it: groups are joined for as long as modularity rises.
+
+    Modularity: the share of links that stay within groups, less the share that would if links fell at random.
 
     >>> ways = {("a", "b"): 5, ("b", "a"): 4, ("c", "d"): 3, ("a", "c"): 1}
     >>> communities(["a", "b", "c", "d", "e"], ways)
     [['a', 'b'], ['c', 'd'], ['e']]
     """
-    around: dict[str, Counter[str]] = {name: Counter() for name in names}
+    groups: dict[str, list[str]] = {name: [name] for name in names}
+    between: Counter[tuple[str, str]] = Counter()
     for (one, other), count in ways.items():
-        if one in around and other in around:
-            around[one][other] += count
-            around[other][one] += count
-    # Divided by what both have in all: a host that everybody links to would draw all into one.
-    strength = {name: max(1, sum(its.values())) for name, its in around.items()}
-    label = {name: name for name in names}
-    for _ in range(20):
-        before = dict(label)
-        for name in names:
-            votes: dict[str, float] = {}
-            for other, count in around[name].items():
-                votes[label[other]] = votes.get(label[other], 0.0) + count / strength[other]
-            if votes:
-                label[name] = max(votes, key=lambda it: (votes[it], it == label[name], it))
-        if label == before:
+        if one != other and one in groups and other in groups:
+            between[one, other] += count
+            between[other, one] += count
+    strength = Counter({name: sum(between[name, other] for other in names) for name in names})
+    total = max(1, strength.total())
+    while pairs := [pair for pair in between if pair[0] < pair[1]]:
+        # The first of equals, so that the same links always make the same picture.
+        best = max(sorted(pairs), key=lambda pair: between[pair] - strength[pair[0]] * strength[pair[1]] / total)
+        one, other = best
+        if between[best] * total <= strength[one] * strength[other]:
             break
-    together: dict[str, list[str]] = {}
-    for name in names:
-        together.setdefault(label[name], []).append(name)
-    return sorted(together.values(), key=lambda group: (-len(group), names.index(group[0])))
+        groups[one] += groups.pop(other)
+        strength[one] += strength.pop(other)
+        for third in groups:
+            count = between.pop((other, third), 0)
+            between.pop((third, other), None)
+            if count and third != one:
+                between[one, third] += count
+                between[third, one] += count
+        del between[one, other], between[other, one]
+    made = [sorted(group, key=names.index) for group in groups.values()]
+    return sorted(made, key=lambda group: (-len(group), names.index(group[0])))
 
 
 def map_svg(drawn: LinkMap) -> str:
@@ -128,7 +133,7 @@ def _host(drawn: LinkMap, name: str, place: tuple[float, float, float], colour: 
     turn, right = angle * 180 / pi, cos(angle) >= 0
     turn, shift, anchor = (turn, size + 5, "start") if right else (turn + 180, -size - 5, "end")
     text = name.removeprefix("www.")
-    text = text if len(text) <= 26 else text[:25] + _MORE
+    text = text if len(text) <= 24 else text[:23] + _MORE
     return (
         f'<circle class="host h{colour}" cx="{x:.1f}" cy="{y:.1f}" r="{size:.1f}"><title>{escape(name)}: '
         f'{drawn.pages[name]} pages</title></circle><text x="{x + shift:.1f}" y="{y + 4:.1f}" text-anchor="{anchor}" '

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from markupsafe import Markup
@@ -12,6 +13,7 @@ from topicrawl import strategies
 from topicrawl.collection import orders, report, verdicts
 from topicrawl.collection.orders import Order
 from topicrawl.errors import CollectionError
+from topicrawl.strategies.strategy import Strategy
 from topicrawl.urls import fingerprint
 from topicrawl.web import drawing, figures, linkmap
 from topicrawl.web.crawls import named
@@ -22,6 +24,7 @@ from topicrawl.web.site import Form, Site, shown
 _NEXT = 12  # links
 _PAGE = 50  # rows of a list
 _HOSTS = 12
+_LINKS = 100  # of a page
 _WAYS = 25  # of the map
 #: What the list of pages can be narrowed to; each condition takes the threshold.
 _SHOWN = {
@@ -35,7 +38,12 @@ _SHOWN = {
 @shown
 def home(site: Site, request: Request, form: Form) -> Response:
     """All collections, and a form for a new one."""
-    found, broken = [], []
+    return front(site, {"words": "", "seeds": "", "strategy": "", "pages": ""})
+
+
+def front(site: Site, given: Mapping[str, str], *, trouble: str = "") -> Response:
+    """The first page; with what was written into its form, and why that will not do."""
+    found, broken = [], list(site.shelves.damaged())
     for name in site.shelves.all():
         try:
             with site.shelves.opened(name) as opened:
@@ -49,9 +57,16 @@ def home(site: Site, request: Request, form: Form) -> Response:
         if directory not in known
     ]
     return site.page(
-        "home.html", collections=found, broken=broken, started=started, home=site.shelves.home,
-        strategies=list(strategies.available()), usual=strategies.USUAL,
+        "home.html", code=400 if trouble else 200, given=given, trouble=trouble, collections=found,
+        broken=broken, started=started, home=site.shelves.home,
+        strategies=[(name, strategies.sentence(kind)) for name, kind in strategies.available().items() if _ready(kind)],
+        usual=strategies.USUAL,
     )  # fmt: skip
+
+
+def _ready(kind: type[Strategy]) -> bool:
+    """Whether a strategy can begin with words alone: a form has no place for what others learn from."""
+    return "examples" not in kind.inputs
 
 
 @shown
@@ -79,6 +94,7 @@ def _watched(site: Site, opened: Opened) -> dict[str, Any]:
         "words": list(opened.topic.all_words),
         "trouble": site.crawls.trouble(opened.directory),
         "added": orders.standing(opened.store, Order.WORD),
+        "settings": figures.settings(opened),
     }
 
 
@@ -97,9 +113,11 @@ def pages(site: Site, request: Request, form: Form) -> Response:
         )
         rows = [(step, str(url), _title(opened, str(url)), *rest) for step, url, *rest in visits]
         said = {row.url: str(row.verdict) for row in verdicts.latest(opened.store).values()}
+        it = figures.figures(opened)
+        counts = (it.pages, it.relevant, it.judged, sum(report.failures(opened.store).values()))
         return site.page(
-            "pages.html", it=figures.figures(opened), rows=rows, said=said, more=len(rows) == _PAGE,
-            last=rows[-1][0] if rows else 0, before=before, show=show, choices=list(_SHOWN),
+            "pages.html", it=it, rows=rows, said=said, more=len(rows) == _PAGE, last=rows[-1][0] if rows else 0,
+            before=before, show=show, choices=dict(zip(_SHOWN, counts, strict=True)),
         )  # fmt: skip
 
 
@@ -116,12 +134,13 @@ def page(site: Site, request: Request, form: Form) -> Response:
         visit = opened.store.visit_of(url)
         it = figures.figures(opened)
         if visit is None:
-            message = f"{url} was not fetched: see whether it waits, or why it does not, with `topicrawl why`"
-            return site.page("error.html", code=404, status=404, message=message)
+            return site.page("unknown.html", code=404, it=it, url=url)
         verdict = verdicts.latest(opened.store).get(fingerprint(visit.url))
+        shown_now = reading(opened, visit)
+        links = [link.url for link in shown_now["view"].links[:_LINKS]]
         return site.page(
-            "reader.html", it=it, **reading(opened, visit), verdict=str(verdict.verdict) if verdict else "",
-            back=f"page?{request.url.query}",
+            "reader.html", it=it, **shown_now, verdict=str(verdict.verdict) if verdict else "",
+            back=f"page?{request.url.query}", fetched={url for url in links if opened.store.visit_of(url) is not None},
         )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
+from html import escape
 from http.cookies import CookieError, SimpleCookie
 from ipaddress import ip_address
 from typing import Any
@@ -30,6 +31,12 @@ LONGEST_TARGET = 8192  # bytes of path and query
 LARGEST_BODY = 1 << 20
 LARGEST_UPLOAD = 64 << 20  # a browser's history
 UPLOADS = "/history"  # how the paths end that take one
+#: It has no style: who has not come in yet gets no other file.
+_PAGE = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+    '<meta name="viewport" content="width=device-width, initial-scale=1"><title>{status} – Topicrawl</title>'
+    "<h1>Topicrawl <small>{status}</small></h1><p>{text}.</p>"
+)
 _SAFE = ("GET", "HEAD", "OPTIONS")
 #: Sent with every answer. `same-origin`: with less, a browser would not say where a form comes from.
 HEADERS = {
@@ -73,15 +80,14 @@ class Safety:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         refusal = self._refusal(scope, headers)
         if refusal is not None:
-            await _plain(send, *refusal)
+            await _plain(send, *refusal, page=_for_people(headers))
             return
         if self.token and not self._allowed(headers):
             if (where := self._entered(scope)) is not None:
                 await _plain(send, 303, "", {"location": where, "set-cookie": self._cookie()})
             else:
-                await _plain(
-                    send, 401, "this server asks for its token: open the address that `topicrawl serve` printed"
-                )
+                text = "this server asks for its token: open the address that `topicrawl serve` printed"
+                await _plain(send, 401, text, page=_for_people(headers))
             return
         await self.app(scope, _bounded(scope, receive), _dressed(send))
 
@@ -178,8 +184,16 @@ def _dressed(send: Send) -> Send:
     return sent
 
 
-async def _plain(send: Send, status: int, text: str, headers: dict[str, str] | None = None) -> None:
-    told = {"content-type": "text/plain; charset=utf-8", **HEADERS, **(headers or {})}
+def _for_people(headers: dict[str, str]) -> bool:
+    return "text/html" in headers.get("accept", "")
+
+
+async def _plain(
+    send: Send, status: int, text: str, headers: dict[str, str] | None = None, *, page: bool = False
+) -> None:
+    """A few words; as a page, they can be read on a small screen and in the dark too."""
+    told = {"content-type": f"text/{'html' if page else 'plain'}; charset=utf-8", **HEADERS, **(headers or {})}
+    text = _PAGE.format(status=status, text=escape(text[:1].upper() + text[1:])) if page else text
     rows = [(name.encode(), value.encode("latin-1")) for name, value in told.items()]
     await send({"type": "http.response.start", "status": status, "headers": rows})
     await send({"type": "http.response.body", "body": f"{text}\n".encode()})

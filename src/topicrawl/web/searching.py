@@ -47,7 +47,12 @@ async def page(site: Site, request: Request, body: bytes) -> Response:
     text, like = form.text("q", most=1000), form.text("like", most=4000)
     answer = await _answer(site, form) if text or like else None
     names = set(await run_in_threadpool(site.shelves.all))
-    return site.page("search.html", q=text, like=like, answer=answer, names=names, count=_COUNT)
+    # What was said weighs most comes first, for or against.
+    learned = sorted(answer.query.weights.items(), key=lambda pair: -abs(pair[1])) if answer else []
+    return site.page(
+        "search.html", q=text, like=like, answer=answer, names=names, count=_COUNT, overlap=form.text("overlap"),
+        learned=learned,
+    )  # fmt: skip
 
 
 @answered

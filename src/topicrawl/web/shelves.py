@@ -58,6 +58,16 @@ class Shelves:
                     found[name] = directory
         return found
 
+    def damaged(self) -> Iterator[tuple[str, str]]:
+        """Directories that held a crawl which cannot be read any more, and why."""
+        for place in self._places:
+            for directory in [place, *sorted(place.iterdir())]:
+                if (directory / "topicrawl.sqlite").is_file() and not directory.is_symlink():
+                    try:
+                        occupied(directory)
+                    except CollectionError as error:
+                        yield directory.name, str(error).replace(str(directory), directory.name)
+
     def directory(self, name: str) -> Path:
         found = self.all().get(name)
         if found is None:

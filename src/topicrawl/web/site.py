@@ -33,7 +33,15 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )  # fmt: skip
     made.filters.update(
-        query=query, ago=ago, number=lambda value: f"{value:,}", short=short, outside=outside, bare=bare
+        query=query,
+        ago=ago,
+        number=lambda value: f"{value:,}",
+        short=short,
+        outside=outside,
+        bare=bare,
+        plain=lambda name: str(name).replace("_", " "),
+        sentence=sentence,
+        www=lambda name: name.removeprefix("www."),
     )
     made.globals["version"] = __version__
     return made
@@ -167,6 +175,14 @@ def short(text: str, most: int = 80) -> str:
     'abc…'
     """
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def sentence(text: str) -> str:
+    """
+    >>> sentence("there is no such page here"), sentence("What?")
+    ('There is no such page here.', 'What?')
+    """
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", "…")) else ".") if text else ""
 
 
 def bare(url: str) -> str:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from threading import Lock
@@ -10,27 +13,30 @@ from time import strftime
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse
+from starlette.responses import Response as Reply
 
 from topicrawl import sessions
 from topicrawl.collection.browsing import BACK, FOLDER, Browsing, Step
 from topicrawl.collection.verdicts import Ruling
-from topicrawl.errors import TopicrawlError, UsageError
-from topicrawl.records import Link
+from topicrawl.errors import DamagedError, TopicrawlError, UsageError
+from topicrawl.records import Link, Response
 from topicrawl.web import figures, reader
 from topicrawl.web.actions import ruled
+from topicrawl.web.crawls import named, new_directory
 from topicrawl.web.opening import read_page
 from topicrawl.web.safety import TooMuch
 from topicrawl.web.shelves import Opened
 from topicrawl.web.site import Form, Site, go, home_of, shown, status_of
 
+log = logging.getLogger("topicrawl")
 MODEL = "hmm.json"
 _WRITING = Lock()  # one click at a time: the file is written as a whole
 _STEPS = 20_000  # that are kept
 
 
 @shown
-def room(site: Site, request: Request, form: Form) -> Response:
+def room(site: Site, request: Request, form: Form) -> Reply:
     """The page that is open, its links to follow, and what was learned so far."""
     with site.shelves.opened(request.path_params["name"]) as opened:
         browsing = Browsing(opened.directory)
@@ -44,9 +50,19 @@ def room(site: Site, request: Request, form: Form) -> Response:
             relevant=sum(label == Ruling.RELEVANT for label in labels.values()),
             irrelevant=sum(label == Ruling.IRRELEVANT for label in labels.values()),
             trail=[step for step in browsing.steps if step.session == session][-12:] if session else [],
-            model=(opened.directory / MODEL).exists(), said=site.jobs.words(_job(opened.directory)),
-            working=site.jobs.running(_job(opened.directory)),
+            model=(opened.directory / MODEL).exists(), now=site.jobs.now(_job(opened.directory)),
+            outcomes=_outcomes(site, opened.directory),
+            can_crawl=site.shelves.home is not None,
         )  # fmt: skip
+
+
+def _outcomes(site: Site, directory: Path) -> list[tuple[str, bool]]:
+    found = []
+    for one in site.jobs.outcomes(_job(directory)):
+        # Advice for those who type commands is none for those who click.
+        said = named(directory, one.said).removeprefix("hmm: ").partition(": name relevant pages with")[0]
+        found.append((said if one.failed else f"Learned from {said.partition(': ')[2] or said}", one.failed))
+    return found
 
 
 def _view(opened: Opened, browsing: Browsing, url: str) -> reader.View:
@@ -57,7 +73,7 @@ def _view(opened: Opened, browsing: Browsing, url: str) -> reader.View:
 
 
 @shown
-def follow(site: Site, request: Request, form: Form) -> Response:
+def follow(site: Site, request: Request, form: Form) -> Reply:
     """Open a page; it joins the session."""
     name, url = request.path_params["name"], form.address()
     session = _session(form)
@@ -69,13 +85,13 @@ def follow(site: Site, request: Request, form: Form) -> Response:
             response = asyncio.run(read_page(opened, browsing, url))
             if response.failure is not None:
                 raise UsageError(f"{url} cannot be read: {response.failure} {response.detail}")
-            browsing.keep(response)
+            browsing.keep([response])
         browsing.add([Step(session, url)])
     return go(f"{home_of(name)}/teach", session=session)
 
 
 @shown
-def back(site: Site, request: Request, form: Form) -> Response:
+def back(site: Site, request: Request, form: Form) -> Reply:
     """A step back."""
     name, session = request.path_params["name"], _session(form)
     with _WRITING:
@@ -86,7 +102,7 @@ def back(site: Site, request: Request, form: Form) -> Response:
 
 
 @shown
-def label(site: Site, request: Request, form: Form) -> Response:
+def label(site: Site, request: Request, form: Form) -> Reply:
     """Say whether the open page is relevant; if it is in the collection, that is a verdict too."""
     name, session, url = request.path_params["name"], _session(form), form.address()
     said = form.text("verdict")
@@ -101,22 +117,50 @@ def label(site: Site, request: Request, form: Form) -> Response:
 
 
 @shown
-def train(site: Site, request: Request, form: Form) -> Response:
+def train(site: Site, request: Request, form: Form) -> Reply:
     """Learn from all sessions, in a process of its own."""
     name = request.path_params["name"]
-    directory = site.shelves.directory(name)
-    site.jobs.run(_job(directory), [[
-        "train", "hmm", str(directory / FOLDER), "--topic", str(directory / "topic.toml"),
-        "--sessions", str(directory / "browsing.tsv"), "--out", str(directory / MODEL), "--force",
-    ]])  # fmt: skip
+    with site.shelves.opened(name) as opened, _WRITING:
+        directory, browsing = opened.directory, Browsing(opened.directory)
+        # Pages of a history that was imported: what the collection has of them can be learned from.
+        browsing.keep(_collected(opened, browsing.missing()))
+    command = ["train", "hmm", str(directory / FOLDER), "--topic", str(directory / "topic.toml")]
+    command += ["--sessions", str(directory / "browsing.tsv"), "--out", str(directory / MODEL), "--force"]
+    site.jobs.run(_job(directory), {"learning": command})
     return go(f"{home_of(name)}/teach")
+
+
+def _collected(opened: Opened, urls: Iterable[str]) -> Iterator[Response]:
+    for url in urls:
+        visit = opened.store.visit_of(url)
+        if visit is not None and visit.spot is not None:
+            try:
+                yield replace(opened.archive.read(visit.spot), url=visit.requested, final_url=visit.url)
+            except DamagedError as error:
+                log.warning("cannot be learned from: %s", error)
+
+
+@shown
+def apply(site: Site, request: Request, form: Form) -> Reply:
+    """A new crawl for the same topic, from the same seeds, that goes by what was learned."""
+    with site.shelves.opened(request.path_params["name"]) as opened:
+        if not (opened.directory / MODEL).exists():
+            raise UsageError("nothing was learned yet: train first")
+        rows = opened.store.rows("SELECT requested FROM visits WHERE source = '' ORDER BY step LIMIT 200")
+        pages = form.number("pages", 1000, least=1)
+        site.crawls.start(
+            new_directory(site.shelves.home, f"{opened.topic.name} hmm"),
+            [f"--strategy=hmm:model={opened.directory / MODEL}", f"--topic={opened.directory / 'topic.toml'}",
+             f"--pages={pages}", *(f"--seed={url}" for (url,) in rows)],
+        )  # fmt: skip
+    return go("/")
 
 
 def _job(directory: Path) -> str:
     return f"train {directory}"
 
 
-async def history(request: Request) -> Response:
+async def history(request: Request) -> Reply:
     """A browser's history, a HAR file or a file of sessions: they join those that were recorded here."""
     site: Site = request.app.state.site
     try:
@@ -142,7 +186,13 @@ def _imported(site: Site, name: str, path: Path) -> str:
             for url in walk
         ]
         browsing.add(steps[: max(0, room_left)])
-    return f"{len(found.walks)} sessions with {min(len(steps), room_left)} pages"
+    with site.shelves.opened(name) as opened:
+        pages = {step.url for step in steps}
+        here = sum(opened.store.visit_of(url) is not None for url in pages)
+    return (
+        f"{len(found.walks):,} sessions with {min(len(steps), room_left):,} clicks were added. Of their {len(pages):,}"
+        f" pages {here:,} are in the collection and can be learned from."
+    )
 
 
 def _session(form: Form) -> str:

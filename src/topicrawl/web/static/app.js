@@ -29,11 +29,17 @@ if (live) {
 }
 const again = document.querySelector("[data-reload]");
 if (again) setTimeout(() => location.reload(), Number(again.dataset.reload));
+for (const link of document.querySelectorAll("[data-back]")) {
+  link.addEventListener("click", (event) => { if (history.length > 1) { event.preventDefault(); history.back(); } });
+}
 for (const input of document.querySelectorAll("input[data-upload]")) {
   input.addEventListener("change", async () => {
     const told = document.getElementById(input.dataset.told);
-    told.textContent = "reading…";
-    const answer = await fetch(input.dataset.upload, { method: "POST", body: input.files[0], headers: { "content-type": "application/octet-stream" } });
-    told.textContent = await answer.text();
+    if (!input.files.length) return;
+    told.textContent = "Reading…";
+    try {
+      const answer = await fetch(input.dataset.upload, { method: "POST", body: input.files[0], headers: { "content-type": "application/octet-stream" } });
+      told.textContent = await answer.text();
+    } catch { told.textContent = "The file could not be sent: is it too large, or the server gone?"; }
   });
 }
