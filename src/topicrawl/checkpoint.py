@@ -17,7 +17,7 @@ from topicrawl.collection.store import Stored
 from topicrawl.crawl import Crawl
 from topicrawl.errors import DamagedError
 from topicrawl.frontier.monotony import MonotonyState
-from topicrawl.records import Carry, Failure, Page, Visit
+from topicrawl.records import Carry, Failure, Page, Parse, Visit
 from topicrawl.strategies.strategy import Strategy
 from topicrawl.urls import container
 
@@ -110,15 +110,20 @@ class Checkpoint:
                 )  # fmt: skip
 
     def _page(self, row: Stored) -> Page | None:
-        if row.spot is None or row.failure is not None:
-            return None
-        try:
-            response = replace(self.collection.archive.read(row.spot), url=row.requested, final_url=row.url)
-        except DamagedError as error:
-            log.warning("cannot learn again from %s: %s", row.url, error)
-            return None
-        page = self.crawl.parts.parse(response, row.link)
-        return page if isinstance(page, Page) else None
+        return None if row.failure is not None else reread(self.collection, row, self.crawl.parts.parse)
+
+
+def reread(collection: Collection, row: Stored, parse: Parse) -> Page | None:
+    """A page that is kept, parsed anew; None where there is nothing to read."""
+    if row.spot is None:
+        return None
+    try:
+        response = replace(collection.archive.read(row.spot), url=row.requested, final_url=row.url)
+    except DamagedError as error:
+        log.warning("cannot learn from %s: %s", row.url, error)
+        return None
+    page = parse(response, row.link)
+    return page if isinstance(page, Page) else None
 
 
 def learns(strategy: Strategy) -> bool:

@@ -29,6 +29,7 @@ from topicrawl.ending import ended
 from topicrawl.errors import ClusterError, SeedError, SettingError, TopicrawlError, WipedError
 from topicrawl.frontier.contract import Rules
 from topicrawl.frontier.redis import Redis
+from topicrawl.frontier.redis_address import without_password
 from topicrawl.frontier.redis_attic import Attic
 from topicrawl.frontier.redis_crawl import FINISHED, SharedCrawl, newer
 from topicrawl.frontier.redis_server import Server, connected
@@ -185,6 +186,7 @@ def rules_of(settings: Settings) -> Rules:
 def plain(settings: Settings) -> dict[str, Carry]:
     """Settings as workers are told them."""
     values = {name: getattr(settings, name) for name in known_settings() if name not in _LOCAL}
+    values["searxng"] = without_password(settings.searxng)  # whoever may read the Redis reads this
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 

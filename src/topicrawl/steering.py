@@ -16,6 +16,7 @@ from time import time
 from types import TracebackType
 from typing import Self
 
+from topicrawl.checkpoint import reread
 from topicrawl.collection import orders, verdicts
 from topicrawl.collection.directory import Collection
 from topicrawl.collection.orders import Order, Told
@@ -23,10 +24,10 @@ from topicrawl.collection.store import Stored
 from topicrawl.collection.verdicts import Verdict
 from topicrawl.crawl import Crawl, seed_links
 from topicrawl.ending import ended
-from topicrawl.errors import DamagedError, TopicError, TopicrawlError
+from topicrawl.errors import TopicError, TopicrawlError
 from topicrawl.frontier.sqlite_look import SqliteLook, look
 from topicrawl.guidance import Guidance
-from topicrawl.records import Carry, Page
+from topicrawl.records import Carry
 from topicrawl.relevance.model import Forgetful, Relevance
 from topicrawl.settings import seed_urls
 from topicrawl.strategies.strategy import Strategy
@@ -138,24 +139,13 @@ class Steering:
             return
         self._counted[verdict.page] = verdict
         self.guidance.judge(link, relevant=verdict.relevant, title=title)
-        page = self._page(row)
+        page = reread(self.collection, row, self.crawl.parts.parse)
         if page is not None:
             self.judge.learn(page, verdict.relevant)
 
     def _title(self, row: Stored) -> str:
         titles = self.collection.store.rows("SELECT title FROM pages WHERE step=?", (row.step,))
         return str(titles[0][0]) if titles else ""
-
-    def _page(self, row: Stored) -> Page | None:
-        if row.spot is None:
-            return None
-        try:
-            response = replace(self.collection.archive.read(row.spot), url=row.requested, final_url=row.url)
-        except DamagedError as error:
-            log.warning("cannot learn from the verdict on %s: %s", row.url, error)
-            return None
-        page = self.crawl.parts.parse(response, row.link)
-        return page if isinstance(page, Page) else None
 
     # Orders
 

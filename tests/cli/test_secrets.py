@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from tests.cli.live import chain, live_site
 
+from topicrawl.membership import plain
+from topicrawl.settings import Settings
+
 SECRET = "s3cr3t-of-the-proxy"
 KEY = "k3y-of-the-engine"
 
@@ -70,3 +73,11 @@ def test_what_stands_before_the_host_of_a_seed_goes_no_further(run) -> None:  # 
         )  # fmt: skip
     assert ran.code == 0, ran.err
     assert SECRET.encode() not in told(Path("dengue-fever")) + ran.err.encode()
+
+
+def test_workers_are_told_no_password() -> None:
+    address = f"http://me:{SECRET}@10.0.0.1:8888/"
+    settings = Settings(frontier=f"redis://:{SECRET}@10.0.0.5/0", proxy=address, searxng=address)
+    told = str(plain(settings))
+    assert SECRET not in told
+    assert "10.0.0.1:8888" in told

@@ -1,4 +1,4 @@
-"""Step 8. One directory that holds a crawl.
+"""Step 7. One directory that holds a crawl.
 
 DIR/topicrawl.sqlite     visits, pages, links, failures, hosts, facts
 DIR/frontier.sqlite      links that wait (`topicrawl.frontier.sqlite`)

@@ -1,1 +1,1 @@
-"""From a URL to a response: HTTP, robots.txt, the address guard, and recorded webs."""
+"""Step 3. From a URL to a response: HTTP, robots.txt, the address guard, and recorded webs."""

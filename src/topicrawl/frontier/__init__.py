@@ -1,1 +1,1 @@
-"""Known links, best first, host by host."""
+"""Steps 2 and 8. Known links, best first, host by host."""

@@ -1,4 +1,4 @@
-"""From a response to a page.
+"""Step 4. From a response to a page.
 
 `read` looks at the content type and hands the body to the reader for it. What is not written for readers,
 or in a form that nobody here reads, is a named failure, never an exception.

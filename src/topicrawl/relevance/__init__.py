@@ -1,1 +1,1 @@
-"""Step 6. From a page to how much it is about the topic; one model a file."""
+"""Step 5. From a page to how much it is about the topic; one model a file."""

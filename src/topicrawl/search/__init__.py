@@ -1,4 +1,4 @@
-"""Step 9. From collections to answers: an index of each, and one answer from many, here and on other servers.
+"""After the crawl. Collections become answers: an index of each, and one answer from many, here and on other servers.
 
     index.py       Index: the full text of one collection; `indexing.py` brings it up to date from the store, with what
                    `reading.py` makes of pages and `segments.py` of their words

@@ -1,1 +1,1 @@
-"""Step 2. Where to start: search engines that vote, who links to a page, and what engines say of it."""
+"""Step 1, second half: where to start: search engines that vote, who links to a page, and what engines say of it."""

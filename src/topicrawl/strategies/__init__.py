@@ -1,4 +1,4 @@
-"""Step 7. From a link to its place in the frontier; one crawler a file, and this folder is the list.
+"""Step 6. From a link to its place in the frontier; one crawler a file, and this folder is the list.
 
 >>> make("best_first:anchor=0.25").anchor
 0.25
