@@ -202,8 +202,10 @@ class Brain:
             worst = order[best[order] > 0][: len(self.pool) // 5]
             for number in worst.tolist():
                 self.pool.remove(self.pool.urls[number])
-        if self.pool.sweep() and len(self.rates) > _IDLE_GROUPS + self.pool.all()[0].groups.size:
-            self.pool.renumber(self.rates.keep(self.pool.all()[0].groups.ravel(), _IDLE_GROUPS))
+        if self.pool.sweep() and len(self.rates) > _IDLE_GROUPS:
+            used = np.unique(self.pool.all()[0].groups)
+            if len(self.rates) > _IDLE_GROUPS + len(used):
+                self.pool.renumber(self.rates.keep(used, _IDLE_GROUPS))
 
     def state(self) -> dict[str, Carry]:
         slots, weights, squares = self.model.learned()

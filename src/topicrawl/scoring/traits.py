@@ -34,7 +34,7 @@ FIELDS = (
 SALTS = {name: np.uint32(xxhash.xxh32_intdigest(name.encode())) for name in FIELDS}
 #: Multiplied once more, so that fields that share a word do not share neighbours.
 MIXED = np.uint32(0x9E3779B1)
-_MOST_WORDS = 200_000
+_MOST_WORDS = 50_000
 _MOST_TEXTS = 50_000
 _BETWEEN = -1  # the number of what stands between two texts
 _TITLE = 12  # words of a page's title that count

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from topicrawl.text.lexicon import LONGEST_WORD, Lexicon
 from topicrawl.text.vectors import norm
 
-#: Words that a vocabulary knows; about 30 MB when full.
-_MOST_WORDS = 200_000
+#: Words that a vocabulary knows; about 8 MB when full.
+_MOST_WORDS = 50_000
 #: A page with more words gets a vocabulary of its own, so that it cannot drive out what all others need.
-_MANY = 50_000
+_MANY = 20_000
 
 _SHARED: dict[str, Vocabulary] = {}  # language → the vocabulary of all its texts
 
