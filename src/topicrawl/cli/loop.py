@@ -13,6 +13,8 @@ import click
 log = logging.getLogger("topicrawl")
 Result = TypeVar("Result")
 
+_BETWEEN_RETURNS = 20.0  # seconds
+
 
 def run(main: Coroutine[object, object, Result]) -> Result:
     """`asyncio.run` on the faster uvloop (`pip install topicrawl[fast]`), or on asyncio's own loop without it.
@@ -29,9 +31,35 @@ def run(main: Coroutine[object, object, Result]) -> Result:
     try:
         from uvloop import new_event_loop
     except ImportError:
-        return asyncio.run(main)
+        return asyncio.run(_thrifty(main))
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        return runner.run(main)
+        return runner.run(_thrifty(main))
+
+
+async def _thrifty(main: Coroutine[object, object, Result]) -> Result:
+    import asyncio
+
+    # Ends with the loop.
+    giving = asyncio.create_task(_give_back())
+    try:
+        return await main
+    finally:
+        giving.cancel()
+
+
+async def _give_back() -> None:
+    """Return memory to the system now and then: pages come and go in all sizes, and what the C library keeps of
+    their room grows for days. It takes some milliseconds; where the library is another one, there is no need.
+    """
+    import asyncio
+
+    await asyncio.sleep(_BETWEEN_RETURNS)
+    import ctypes
+
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    while trim is not None:
+        trim(0)
+        await asyncio.sleep(_BETWEEN_RETURNS)
 
 
 def on_signals(interrupt: Callable[[], None], *, quiet: bool = False) -> Callable[[], None]:

@@ -35,7 +35,8 @@ SALTS = {name: np.uint32(xxhash.xxh32_intdigest(name.encode())) for name in FIEL
 #: Multiplied once more, so that fields that share a word do not share neighbours.
 MIXED = np.uint32(0x9E3779B1)
 _MOST_WORDS = 50_000
-_MOST_TEXTS = 50_000
+_MOST_NAMES = 50_000
+_MOST_TEXTS = 20_000
 _BETWEEN = -1  # the number of what stands between two texts
 _TITLE = 12  # words of a page's title that count
 # They stand in addresses and say nothing.
@@ -136,8 +137,10 @@ class Observer:
 
     def traits(self, links: Sequence[Link], url: str, page: Page) -> Traits:
         """What the links of a page look like."""
-        if len(self.words) > _MOST_WORDS or len(self._texts) > _MOST_TEXTS or len(self._hashes) > _MOST_TEXTS:
+        if len(self.words) > _MOST_WORDS or len(self._hashes) > _MOST_NAMES:
             self._begin()
+        elif len(self._texts) > _MOST_TEXTS:
+            self._texts.clear()
         count = len(links)
         spoken = [
             self._of_texts([link.anchor or link.alt for link in links]),
