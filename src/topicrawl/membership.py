@@ -25,6 +25,7 @@ from topicrawl.budget import Stop
 from topicrawl.collection.directory import Collection, topic_of
 from topicrawl.company import Company
 from topicrawl.crawl import Crawl
+from topicrawl.depot import Depot
 from topicrawl.ending import ended
 from topicrawl.errors import ClusterError, SeedError, SettingError, TopicrawlError, WipedError
 from topicrawl.frontier.contract import Rules
@@ -57,11 +58,14 @@ class Membership:
     settings: Settings
     is_new: bool  # whether this worker makes the crawl
     frontier: Redis
+    depot: Depot | None = None  # where copies of what it fetches go
+    _directory: Path = Path()
     _said: dict[str, object] = field(default_factory=dict)
 
     async def join(self, collection: Collection) -> Redis:
         """Start the crawl on its server, or join it, for the identity that the collection has."""
         store, settings = collection.store, self.settings
+        self._directory = collection.directory
         identity = json.dumps(store.fact("identity"), sort_keys=True)
         topic, chosen = topic_of(collection.directory).toml(), json.dumps(plain(settings))
         told = {"topic": topic, "settings": chosen, "identity": identity}
@@ -128,10 +132,14 @@ class Membership:
         """Keep the leases going, and follow what the operator says, for as long as the block lasts."""
         await self._beat(crawl)
         tasks = [asyncio.create_task(self._beats(crawl)), asyncio.create_task(self._tidies())]
+        if self.depot is not None:
+            tasks.append(asyncio.create_task(self.depot.keep(self._directory, self.frontier.worker)))
         try:
             yield
         finally:
             await ended(tasks)
+            if self.depot is not None:
+                await self.depot.attempt(self._directory, self.frontier.worker)
 
     async def _tidies(self) -> None:
         """See to it that the queues are no longer than is wanted, beside everything else."""
@@ -194,6 +202,8 @@ def plain(settings: Settings) -> dict[str, Carry]:
 async def met(directory: Path, settings: Settings, seeds: Sequence[str]) -> AsyncIterator[Membership | None]:
     """The crawl on its server, before it is joined; None when the frontier is a file of its own."""
     if not settings.frontier:
+        if settings.store:
+            raise SettingError("--store is for crawls that workers share: give --frontier too, or copy the directory")
         yield None
         return
     address, name = split(settings.frontier, directory)
@@ -203,7 +213,8 @@ async def met(directory: Path, settings: Settings, seeds: Sequence[str]) -> Asyn
         is_new = await shared.epoch() is None
         if is_new and not seeds:
             raise SeedError(f"there is no crawl {name!r} on {server.shown} yet: give it a --seed to start from")
-        yield Membership(shared, settings, is_new, Redis(server, shared.base, "", ""))
+        depot = Depot(settings.store) if settings.store else None
+        yield Membership(shared, settings, is_new, Redis(server, shared.base, "", ""), depot)
     finally:
         await server.close()
 

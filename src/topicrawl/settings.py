@@ -56,6 +56,7 @@ class Settings:
     allow_net: Annotated[tuple[str, ...], "A private network that may be asked, such as 127.0.0.0/8."] = ()
     resolve: Annotated[tuple[str, ...], "A fixed address for a host name, as name=address."] = ()
     frontier: Annotated[str, "A Redis that workers share, such as redis://host:6379/0; by default a file."] = ""
+    store: Annotated[str, "Where workers leave copies of what they fetch, such as s3://bucket/path (fsspec)."] = ""
     lease: Annotated[float, "Seconds after which a worker that is not heard of is given up."] = 60.0
     capacity: Annotated[int, "Links that wait in Redis at the most, the rest is packed; 0: no limit."] = 0
     cooperate: Annotated[bool, "Exchange addresses with crawls on other topics in the same Redis."] = True

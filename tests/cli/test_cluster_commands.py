@@ -35,11 +35,12 @@ def held(directory: Path) -> list[list[tuple[object, ...]]]:
         store.close()
 
 
-def test_a_crawl_is_started_joined_watched_and_gathered(run: Any, redis: RedisServer) -> None:
+def test_a_crawl_is_started_joined_watched_and_gathered(run: Any, redis: RedisServer, tmp_path: Path) -> None:
+    depot = f"file://{tmp_path}/depot"
     with live_site(chain(6)) as (site, asked):
         # The scores of a strategy that learns depend on which worker has fetched what.
         options = ("--strategy", "best_first", "--delay", 0, "--allow-net", "127.0.0.0/8", "--min-free", 0)
-        options += ("--frontier", redis.address)
+        options += ("--frontier", redis.address, "--store", depot)
         started = run("crawl", "dengue fever", "--out", "owls", "--seed", f"{site}/0", "--pages", 3, *options)
         assert (started.code, "pages reached" in started.err) == (0, True)
         # The goal is one for all, so a worker has nothing to do before it is raised.
@@ -53,13 +54,16 @@ def test_a_crawl_is_started_joined_watched_and_gathered(run: Any, redis: RedisSe
         run("cluster", "resume", redis.address, "owls")
         assert run("worker", redis.address, "owls", "--out", "second").code == 0
         pages = sorted(path for path in asked if path != "/robots.txt")
-        run("crawl", "dengue fever", "--out", "alone", "--seed", f"{site}/0", "--pages", 0, *options[:-2])
+        run("crawl", "dengue fever", "--out", "alone", "--seed", f"{site}/0", "--pages", 0, *options[:-4])
     assert pages == [f"/{n}" for n in range(7)]
     assert "owls: running" in run("cluster", "status", redis.address).out
     gathered = run("gather", "all", "owls", "second")
     assert (gathered.code, "6 pages in all" in gathered.err) == (0, True)
     assert json.loads(run("status", "all", "--json").out)["pages"] == 6
     assert held(Path("all")) == held(Path("alone"))
+    # What the workers left in the store is as good as their directories.
+    assert run("gather", "stored", depot).code == 0
+    assert held(Path("stored")) == held(Path("alone"))
 
 
 @pytest.mark.parametrize(
@@ -67,10 +71,13 @@ def test_a_crawl_is_started_joined_watched_and_gathered(run: Any, redis: RedisSe
     [
         (("worker", "{redis}", "none"), "there is none yet"),
         (("crawl", "owls", "--frontier", "{redis}"), "give it a --seed to start from"),
+        (("crawl", "owls", "--seed", "http://a.example/", "--store", "memory://x"), "give --frontier too"),
+        (("crawl", "owls", "--frontier", "{redis}", "--seed", "http://a.example/", "--store", "no://x"), "as a store"),
+        (("gather", "all", "memory://nothing"), "holds no worker's directory"),
         (("cluster", "pause", "{redis}", "a b"), "does not do as the name"),
         (("cluster", "status", "http://r/"), "redis://host:6379/0"),
     ],
-    ids=["no such crawl", "no seed", "name", "address"],
+    ids=["no such crawl", "no seed", "store alone", "no store", "empty store", "name", "address"],
 )  # fmt: skip
 def test_a_mistake_is_one_line(run: Any, redis: RedisServer, words: tuple[str, ...], line: str) -> None:
     ran = run(*(word.replace("{redis}", redis.address) for word in words))

@@ -13,17 +13,28 @@ import click
 
 @click.command("gather")
 @click.argument("out", type=click.Path(path_type=Path))
-@click.argument("workers", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.argument("workers", nargs=-1, required=True)
 @click.option("--distinct/--no-distinct", default=True, help="Leave out pages that repeat others. [default: yes]")
-def command(out: Path, workers: tuple[Path, ...], distinct: bool) -> None:
+def command(out: Path, workers: tuple[str, ...], distinct: bool) -> None:
     """Make one collection OUT of the directories of WORKERS, as if one machine had made the crawl.
 
-    The workers' directories are only read. They may be copies, brought here from other machines.
+    The workers' directories are only read. They may be copies, brought here from other machines, or the path in an
+    object store that the crawl had for --store.
 
     \b
     Example:
       topicrawl gather dengue-fever-all dengue-fever dengue-fever-1 dengue-fever-2
+      topicrawl gather dengue-fever-all s3://bucket/dengue-fever
     """
+    from tempfile import TemporaryDirectory
+
+    from topicrawl.depot import directories
+
+    with TemporaryDirectory() as folder:
+        _gathered(out, directories(workers, Path(folder)), distinct=distinct)
+
+
+def _gathered(out: Path, workers: Sequence[Path], *, distinct: bool) -> None:
     import asyncio
 
     from topicrawl import parse

@@ -19,6 +19,7 @@ EXTRAS = {
     "web": "`topicrawl serve`",
     "search": "several search engines without a key, for `topicrawl seeds`",
     "cluster": "a crawl on several machines (`--frontier redis://…`)",
+    "store": "what workers fetch in an object store (`--store s3://…`)",
     "ray": "workers that Ray starts on its machines: `topicrawl cluster`",
 }
 _WORD = r"[A-Za-z0-9._-]+"
