@@ -199,7 +199,7 @@ def scaling(folder: Path) -> None:
             for _ in range(workers - 1):
                 crawl.worker()
             crawl.ended()
-            times = [at for at, _, path, _ in crawl.requests() if path.startswith("/p/")]
+            times = [at for at, _, path in crawl.requests() if path.startswith("/p/")]
             middle = sorted(times)[len(times) // 4 : -len(times) // 10 or None]
             rate = len(middle) / (middle[-1] - middle[0])
             print(f"{workers} worker(s) on {os.cpu_count()} cores: {rate:.0f} pages/s, {len(set(crawl.kept()))} pages")

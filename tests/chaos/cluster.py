@@ -49,7 +49,7 @@ class Attacked:
     random: Random = field(default_factory=lambda: Random(20261116))
     workers: list[tuple[Path, subprocess.Popen[bytes]]] = field(default_factory=list)
     numbers: count[int] = field(default_factory=count)
-    _requests: list[tuple[float, str, str, float]] = field(default_factory=list)
+    _requests: list[tuple[float, str, str]] = field(default_factory=list)
     _fetched: Counter[str] = field(default_factory=Counter)
     _read: int = 0  # bytes of the log
 
@@ -77,7 +77,7 @@ class Attacked:
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
         self.workers.append((directory, process))
 
-    def requests(self) -> list[tuple[float, str, str, float]]:
+    def requests(self) -> list[tuple[float, str, str]]:
         """All that the web server was asked for; what was read before is not read again."""
         if self.log.exists():
             with self.log.open() as log:
@@ -86,9 +86,9 @@ class Attacked:
             whole = text[: text.rfind("\n") + 1]
             self._read += len(whole)
             rows = (line.split("\t") for line in whole.splitlines())
-            new = [(float(at), host, path, float(late)) for at, host, path, late in rows]
+            new = [(float(at), host, path) for at, host, path in rows]
             self._requests += new
-            self._fetched.update(path for _, _, path, _ in new if path.startswith("/p/"))
+            self._fetched.update(path for _, _, path in new if path.startswith("/p/"))
         return self._requests
 
     def fetched(self) -> Counter[str]:
@@ -142,7 +142,7 @@ class Attacked:
         time.sleep(self.plan.pause)
         end = time.time()
         self.ask("CONFIG", "SET", "maxmemory", "0")
-        return sum(end - 1.0 < at < end for at, _, _, _ in self.requests())
+        return sum(end - 1.0 < at < end for at, _, _ in self.requests())
 
     def _memory(self, name: str) -> int:
         said = dict(line.strip().partition(":")[::2] for line in self.ask("INFO", "memory").splitlines())
@@ -176,15 +176,11 @@ class Attacked:
             process.wait()
 
     def gaps(self) -> list[float]:
-        """Seconds between requests to one host, the shortest first; the first of two may have been noted late."""
-        by_host: dict[str, list[tuple[float, float]]] = {}
-        for at, host, _, late in self.requests():
-            by_host.setdefault(host, []).append((at, late))
-        return sorted(
-            later - earlier + late
-            for times in by_host.values()
-            for (earlier, late), (later, _) in pairwise(sorted(times))
-        )
+        """Seconds between requests to one host, the shortest first."""
+        by_host: dict[str, list[float]] = {}
+        for at, host, _ in self.requests():
+            by_host.setdefault(host, []).append(at)
+        return sorted(later - earlier for times in by_host.values() for earlier, later in pairwise(sorted(times)))
 
     def directories(self) -> list[Path]:
         return sorted(path.parent for path in self.folder.glob("*/topicrawl.sqlite"))
