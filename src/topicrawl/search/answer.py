@@ -63,13 +63,14 @@ async def answer(
     begun = time.perf_counter()
     if not (0 < query.count <= MOST and 0 <= query.offset <= DEEPEST):
         raise UsageError(f"hits are asked for in numbers from 1 to {MOST}, after at most {DEEPEST} others")
-    parsed(query)
+    asked = parsed(query)
     candidates, troubles = await _summaries(servers, query, seconds)
     if query.learned and (gained := learned(it for one in candidates for it in one.summary.feedback)):
         query = replace(query, weights={**gained, **query.weights}, learned=False)
+        asked = parsed(query)
         # What was learned in one place is looked for everywhere.
         candidates, troubles = await _summaries(servers, query, seconds)
-    weights = {part.key: weight for part, weight in parsed(query).wanted.items()}
+    weights = {part.key: weight for part, weight in asked.wanted.items()}
     worlds = [one.summary.world for one in candidates]
     world = World.of(worlds)
     for one, belief, is_chosen in zip(

@@ -5,7 +5,6 @@ python -m topicrawl.search.keeping      the latter, over its standard input and 
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -99,17 +98,18 @@ class KeepingBeside:
             if self._stopped:
                 raise CollectionError("the server is ending")
             if self._process is None:
-                # A group of its own, so that Ctrl-C reaches only whoever can end in order.
+                # It steps back before its first import. A group of its own, so that Ctrl-C reaches only whoever can end
+                # in order.
+                main = f"import os; os.nice({_NICE}); from {__name__} import main; main()"
                 self._process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", __name__],
+                    [sys.executable, "-P", "-c", main],
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0,
                 )  # fmt: skip
             return self._process
 
 
 def main() -> None:
-    """Serve whoever started this, and end with it."""
-    os.nice(_NICE)
+    """The process beside: serve whoever started this, and end with it."""
     keeping = KeepingHere()
     while True:
         try:
@@ -125,7 +125,3 @@ def main() -> None:
             send(sys.stdout.buffer, (added, trouble))
         except BrokenPipeError:
             return
-
-
-if __name__ == "__main__":
-    main()

@@ -148,11 +148,11 @@ class Shelving:
         yield from pairwise([_ALL[0], *edges[1:].tolist(), _ALL[1]])
 
     def _too_many(self) -> list[tuple[int, int, int]] | None:
-        """The last ones, if they are many of a size."""
+        """The last ones, if they are many of a size: together they make one of the next, so each grows fourfold."""
         found = self._database.execute("SELECT key, first, last FROM segments ORDER BY first DESC").fetchall()
         for size in _SIZES:
             tail = next((at for at, (_, first, last) in enumerate(found) if last - first + 1 >= size), len(found))
-            if tail >= _MANY:
+            if tail >= _MANY and found[0][2] - found[tail - 1][1] + 1 >= size:
                 within = next((at for at in range(_MANY, tail) if found[0][2] - found[at][1] > _LARGEST), tail)
                 return found[: min(within, 2 * _MANY)][::-1]  # never more pages than two bytes can number
         return None

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from topicrawl.search import Here, Server
+from topicrawl.search.index_file import FILE
 from topicrawl.search.servers import Shelf
 from topicrawl.web.shelves import Shelves
 
+_PATIENCE = 3.0  # seconds that the first visitor may have to wait for large indexes
 _SHORT = 0.5  # seconds within which queries do not look again: a look opens every collection
 
 
@@ -44,7 +46,13 @@ class Finder:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Indexes are kept up to date for as long as this lasts."""
+        """Indexes are open when this begins, if that is soon done, and kept up to date for as long as it lasts."""
+        await asyncio.to_thread(self._look)
+        known = [shelf for shelf in self.here.shelves.values() if (shelf.directory / FILE).exists()]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE):
+                # What stands against it is told to whoever asks.
+                await asyncio.gather(*(shelf.ask(lambda index: index.pages) for shelf in known), return_exceptions=True)
         task = asyncio.create_task(self.here.keep_up(self._look))
         try:
             yield

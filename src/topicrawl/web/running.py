@@ -26,10 +26,21 @@ def serve(app: Asgi, host: str, port: int, listening: Callable[[int], None], *, 
         timeout_keep_alive=_QUIET, timeout_graceful_shutdown=3, h11_max_incomplete_event_size=32768, http="h11",
         ws="none", proxy_headers=False,
     )  # fmt: skip
-    server = uvicorn.Server(config)
-    listening(line.getsockname()[1])
+    server = _Server(config, lambda: listening(line.getsockname()[1]))
     with contextlib.suppress(KeyboardInterrupt):
         run(server.serve(sockets=[line]))
+
+
+class _Server(uvicorn.Server):
+    """One that says when it is ready."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
 
 
 def bound(host: str, port: int) -> socket.socket:
