@@ -14,6 +14,7 @@ from topicrawl.fetch.guard import networks
 from topicrawl.fetch.http import Http, HttpSettings
 from topicrawl.fetch.polite import Polite
 from topicrawl.records import Failure, Link, Response
+from topicrawl.urls import host
 
 HOSTS = {name: "127.0.0.1" for name in ("a.test", "b.test", "c.test")} | {"inside.test": "127.0.0.2"}
 SETTINGS = HttpSettings(allow=networks(["127.0.0.1"]), resolve=HOSTS, total_timeout=1.0, agent="topicrawl/9")
@@ -260,32 +261,32 @@ class Shared:
 @pytest.mark.parametrize("robots", [True, False])
 def test_what_others_may_ask_by_now_is_not_asked_and_nothing_is_held_against_it(robots: bool) -> None:
     async def steps(site: Site, polite: Polite) -> None:
-        link, turns = Link(site.url("/", host="a.test")), Shared({"a.test"}, set())
+        link = Link(site.url("/", host="a.test"))
+        turns = Shared({host(link.url)}, set())
         polite.share(turns)
         assert (await polite(link)).failure is None
         turns.ours.clear()
         assert (await polite(link)).failure is Failure.TURN
-        turns.ours.add("a.test")
+        turns.ours.add(host(link.url))
         assert (await polite(link)).failure is None
 
     site = visit(lambda _: Reply(b"x"), steps, robots=robots)
     assert site.paths() == ["/robots.txt"] * robots + ["/", "/"]
 
 
-@pytest.mark.parametrize(("free", "failure"), [({"b.test"}, None), (set(), Failure.ROBOTS_UNREACHABLE)])
-def test_a_robots_txt_on_another_host_is_asked_for_when_that_one_is_ours(
-    free: set[str], failure: Failure | None
-) -> None:
+@pytest.mark.parametrize(("free", "failure"), [(True, None), (False, Failure.ROBOTS_UNREACHABLE)])
+def test_a_robots_txt_on_another_host_is_asked_for_when_that_one_is_ours(free: bool, failure: Failure | None) -> None:
     def answers(request: Request) -> Reply:
         if request.path == "/robots.txt" and request.host.startswith("a.test"):
             return redirect(f"http://b.test:{request.host.rpartition(':')[2]}/robots.txt")
         return Reply(b"x")
 
     async def steps(site: Site, polite: Polite) -> None:
-        turns = Shared({"a.test"}, free)
+        ours, other = (host(site.url("/", host=name)) for name in ("a.test", "b.test"))
+        turns = Shared({ours}, {other} if free else set())
         polite.share(turns)
         assert (await polite(Link(site.url("/", host="a.test")))).failure is failure
-        assert turns.claimed == ["b.test"]
+        assert turns.claimed == [other]
 
     visit(answers, steps)
 
