@@ -30,7 +30,7 @@ def answer(path: str) -> tuple[int, Mapping[str, str], bytes]:
         return 404, {}, b""
     if path == "/":
         links = "".join(f'<p><a href="/owls/{n}">owls {n} {ESCAPED}</a></p>' for n in range(1, PAGES))
-        links += "".join(f'<p><a href="/trains/{n}">steam {n}</a></p>' for n in range(1, 6))
+        links += "".join(f'<p><a href="/trains/{n}">steam {n} {ESCAPED}</a></p>' for n in range(1, 6))
         links += """<a href='/q?x="><script>alert(3)</script>'>owls</a> <a href="javascript:alert(4)">owls</a>"""
         return 200, {}, f"<title>hub {ESCAPED}</title><p>owls by night {ESCAPED}</p>{links}".encode()
     kind = path.split("/")[1][:6]
