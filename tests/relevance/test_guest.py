@@ -62,8 +62,16 @@ def answer(path: str) -> tuple[int, Mapping[str, str], bytes]:
 
 
 async def visits(directory: Path, site: str, judge: str, pages: int) -> list[Visit]:
+    # One that follows at once; `apprentice` takes its time to believe somebody against the topic's words.
     settings = Settings(
-        judge=judge, pages=pages, delay=0.0, concurrency=1, allow_net=("127.0.0.0/8",), distinct=False, documents=False
+        strategy="best_first",
+        judge=judge,
+        pages=pages,
+        delay=0.0,
+        concurrency=1,
+        allow_net=("127.0.0.0/8",),
+        distinct=False,
+        documents=False,
     )
     async with open_crawl(directory, TOPIC, [f"{site}/"], settings) as crawl:
         return [visit async for visit in crawl.visits()]
