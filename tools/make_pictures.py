@@ -23,7 +23,7 @@ from tests.web.served import served as shelf_served  # noqa: E402
 from topicrawl.lab.sample import SampleWeb  # noqa: E402
 from topicrawl.lab.serve import served as web_served  # noqa: E402
 
-_WIDTH, _HEIGHT = 1280, 800
+_WIDTH = 1280
 _PAGES = 200  # that the crawl has when the picture is taken
 _LARGEST = 150_000  # bytes
 
@@ -65,7 +65,8 @@ async def main(folder: Path) -> None:
                 await tab.run(f"""for (const it of document.querySelectorAll("main *"))
                     for (const text of it.childNodes)
                         if (text.nodeType === 3) text.data = text.data.replaceAll(":{port}", "")""")
-                await tab.picture(folder / "watch.png", height=_HEIGHT)
+                end = await tab.run("document.querySelector('.next li:nth-child(2)').getBoundingClientRect().bottom")
+                await tab.picture(folder / "watch.png", height=round(end))
 
 
 if __name__ == "__main__":

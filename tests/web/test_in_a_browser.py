@@ -141,11 +141,14 @@ async def _steered(story: Story) -> None:
         await story.press("Add words")
         await tab.until("document.querySelector('[aria-label=\"take larva out again\"]')")
     async with story.step("put a host first"):
-        await tab.run("document.querySelector('#asked button[aria-label^=boost]').click()")
-        await tab.until("document.querySelector('#asked button[aria-label^=boost]').ariaPressed === 'true'")
-        await tab.until("document.querySelector('#coming .plus')")
-        await tab.run("document.querySelector('#asked button[aria-label^=boost]').click()")
-        await tab.until("document.querySelector('#asked button[aria-label^=boost]').ariaPressed === 'false'")
+        # One that has a link among the next, so that its reason is to be seen there.
+        host = await tab.run("document.querySelector('#coming .url').innerText.split('/')[0]")
+        wished = f"document.querySelector('#asked button[aria-label=\"boost {host}\"]')"
+        await tab.run(f"document.querySelector('[placeholder=\"www.example.org\"]').value = '{host}'")
+        await story.press("Boost")
+        await tab.until(f"{wished}?.ariaPressed === 'true' && document.querySelector('#coming .plus')")
+        await tab.run(f"{wished}.click()")
+        await tab.until(f"{LOADED} && {wished}?.ariaPressed !== 'true'")
         await story.press("larva ×")
         await tab.until("!document.querySelector('#coming .plus')")
 
@@ -276,7 +279,7 @@ async def _compared(story: Story) -> None:
     async with story.step("try strategies"):
         await story.tab.open(f"{story.client.own}/compare")
         await story.tab.run("""for (const name of ["best_first", "breadth_first", "shark_search", "hmm"])
-            document.querySelector(`[value=${name}]`).click()""")
+            document.querySelector(`[value=${name}]`).checked = true""")
         await story.press("Try them")
         await story.tab.until(
             f"{LOADED} && document.querySelector('figure') && !document.querySelector('[data-reload]')"
