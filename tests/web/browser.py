@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import itertools
 import json
+import os
 import shutil
+import signal
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -89,7 +91,7 @@ async def browser(folder: Path) -> AsyncIterator[Tab]:
     process = subprocess.Popen(  # noqa: ASYNC220 - nor here
         [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-port=0",
          f"--user-data-dir={folder / 'profile'}", "about:blank"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     try:
         assert process.stderr is not None
@@ -101,7 +103,8 @@ async def browser(folder: Path) -> AsyncIterator[Tab]:
             async with session.ws_connect(tab["webSocketDebuggerUrl"], max_msg_size=1 << 26) as line:
                 yield Tab(line)
     finally:
-        process.kill()
+        # What is called is often a script that starts the browser: all of them must end, or they poll for ever.
+        os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         if process.stderr is not None:
             process.stderr.close()
