@@ -21,9 +21,6 @@ from topicrawl.cli.logs import Spoken, written
 from topicrawl.cli.loop import on_signals, run
 from topicrawl.cli.progress import Logged, Show, Tally, chosen
 from topicrawl.cli.watching import warn_of_password, with_watching
-from topicrawl.collection import report
-from topicrawl.collection.directory import occupied
-from topicrawl.collection.store import Store
 from topicrawl.errors import SeedError, TopicError
 from topicrawl.frontier.contract import Counts
 from topicrawl.records import Failure
@@ -226,6 +223,13 @@ async def crawled(asked: Asked, agreed: tuple[Path, Topic, Settings], found: Fou
     return 0 if tally.pages or settings.frontier else NOTHING_FETCHED
 
 
+def occupied(directory: Path) -> bool:
+    """Whether there is a crawl in the directory."""
+    from topicrawl.collection import directory as directories  # not for `--help`
+
+    return directories.occupied(directory)
+
+
 async def _shown(crawl: Crawl, tally: Tally, show: Show) -> Stop:
     """Consume the visits and show them."""
     log = logging.getLogger("topicrawl")
@@ -267,6 +271,9 @@ async def _counts(crawl: Crawl, tally: Tally) -> Counts:
 
 def _tally(directory: Path, topic: Topic, settings: Settings) -> Tally:
     """The figures of earlier runs, to count on from."""
+    from topicrawl.collection import report
+    from topicrawl.collection.store import Store
+
     tally = Tally(topic, settings.pages)
     store = Store(directory / "topicrawl.sqlite", readonly=True)
     try:
