@@ -98,13 +98,14 @@ class Tls:
 
 
 def certified(folder: Path) -> None:
-    """An authority, and a certificate of its for a server on this machine."""
+    """An authority, and a certificate of its for a server on this machine, as strict as Python 3.13 wants them."""
     key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
     names = "subjectAltName=DNS:localhost"
     for words in (
-        ("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=authority"),
+        ("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=authority",
+         "-addext", "keyUsage=critical,keyCertSign,cRLSign"),
         ("req", "-x509", *key, "-keyout", "own.key", "-out", "own.pem", "-subj", "/CN=localhost", "-addext", names,
-         "-CA", "ca.pem", "-CAkey", "ca.key"),
+         "-addext", "basicConstraints=critical,CA:FALSE", "-CA", "ca.pem", "-CAkey", "ca.key"),
     ):  # fmt: skip
         subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
 

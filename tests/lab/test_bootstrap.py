@@ -24,9 +24,9 @@ def test_an_interval_lies_within_the_values(values: list[float]) -> None:
 
 
 def test_the_same_seed_gives_the_same_interval_and_another_seed_another() -> None:
-    values = [0.1, 0.9, 0.4, 0.35, 0.7]
-    assert Bootstrap(5, seed=3).mean(values) == Bootstrap(5, seed=3).mean(values)
-    assert Bootstrap(5, seed=3).mean(values) != Bootstrap(5, seed=4).mean(values)
+    values = [number**2 / 1600 for number in range(40)]
+    assert Bootstrap(40, seed=3).mean(values) == Bootstrap(40, seed=3).mean(values)
+    assert Bootstrap(40, seed=3).mean(values) != Bootstrap(40, seed=4).mean(values)
 
 
 def test_differences_are_paired() -> None:

@@ -102,7 +102,10 @@ def hint(address: str, text: str) -> str:
     >>> hint("rediss://r:6379/0", "Timeout connecting to server")
     ': if it does not speak TLS there, write redis://'
     """
-    is_cut = "Connection closed by server" in text or "Connection reset" in text
+    # How newer Pythons say that they were hung up on depends on when it came.
+    is_cut = any(said in text for said in ("Connection closed by server", "Connection reset", "Connection lost"))
     if "Timeout" in text and address.startswith("rediss://"):
         return ": if it does not speak TLS there, write redis://"
+    if is_cut and address.startswith("rediss://") and "ssl_certfile=" not in address:
+        return ": if it wants a certificate of its clients: ?ssl_certfile=/path/own.pem&ssl_keyfile=/path/own.key"
     return ": if it speaks TLS there, write rediss://" if is_cut and address.startswith("redis://") else ""

@@ -33,12 +33,12 @@ _REST = re.compile(r"[^\W\u0e00-\u109f\u1100-\u11ff\u1780-\u17d3\u2e80-\ud7ff\uf
 def flat(blocks: Iterable[str]) -> str:
     r"""Blocks of text as lines, white space inside them folded.
 
-    >>> flat(["A\n  b", "\xa0", "c\xa0d"])
-    'A b\nc d'
+    >>> flat(["A\n  b", "\xa0", "c\xa0d\x85e"])
+    'A b\nc d e'
     """
     # No text holds a zero: the parser takes them out.
     text = "\0".join(filter(None, map(str.strip, blocks)))
-    for blank in "\n\t\r\f\xa0":
+    for blank in "\n\t\r\f\xa0\x85":
         text = text.replace(blank, " ")
     # One search for two blanks: an expression would stop at each single one.
     parts = text.split("  ")
