@@ -45,7 +45,7 @@ def test_an_address_has_so_many_rows_and_no_more() -> None:
     assert [features for features, _, _ in seen(pool)["a"]] == [[0], [1], [2], [3]]
     assert PARENTS == 6
     assert pool.room(["a", "b", "a", "a"]) == [True, True, True, False]
-    assert pool.told == [0.3], "the best score that was offered"
+    assert list(pool.told) == [0.3], "the best score that was offered"
 
 
 def test_what_was_fetched_is_not_taken_in_again_also_after_a_restart() -> None:

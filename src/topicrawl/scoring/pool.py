@@ -6,6 +6,7 @@ arrays are swept. The pool has a bound: addresses beyond it keep the score they 
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -59,9 +60,11 @@ class Pool:
         self._first: list[int] = []  # the first row of each of them
         self.numbers: dict[str, int] = {}  # address → its number
         self.urls: list[str] = []  # by number; "" when it is dead
-        self.told: list[float] = []  # by number: the score that the frontier has
+        # Arrays, because numpy takes these over at once and lists value by value.
+        self.told = array("d")  # by number: the score that the frontier has
+        self._is_alive = array("b")  # by number
         self._rows: list[list[int]] = []  # by number
-        self._owners: list[int] = []  # by row: the number of its address
+        self._owners = array("q")  # by row: the number of its address
         self._dead = 0  # rows
         self._done: dict[int, None] = {}  # hashes of addresses that were fetched, the last ones at the end
 
@@ -80,6 +83,7 @@ class Pool:
                 number = self.numbers[url] = len(self.urls)
                 self.urls.append(url)
                 self.told.append(score)
+                self._is_alive.append(True)
                 self._rows.append([])
             elif score > self.told[number]:
                 self.told[number] = score
@@ -142,7 +146,7 @@ class Pool:
         return np.where(self._alive(), (best + mean) / 2, -np.inf).astype(np.float32)
 
     def _alive(self) -> NDArray[np.bool_]:
-        return np.fromiter(map(bool, self.urls), np.bool_, len(self.urls))
+        return np.array(self._is_alive, np.bool_)
 
     def _is_done(self, url: str) -> bool:
         return _hash(url) in self._done
@@ -160,6 +164,7 @@ class Pool:
         if number is not None:
             self._dead += len(self._rows[number])
             self.urls[number] = ""
+            self._is_alive[number] = False
             self._rows[number] = []
 
     def sweep(self) -> bool:
@@ -182,7 +187,8 @@ class Pool:
 
     def _settle(self, rows: Rows, owners: list[int], urls: list[str], told: list[float]) -> None:
         self._settled, self._starts = rows, rows.starts
-        self._owners, self.urls, self.told = owners, urls, told
+        self._owners, self.told, self._is_alive = array("q", owners), array("d", told), array("b", b"\1" * len(urls))
+        self.urls = urls
         self._fresh, self._first = [], []
         self._dead = 0
         self.numbers = {url: number for number, url in enumerate(urls)}
