@@ -68,7 +68,7 @@ def main() -> int:
             assert server.stderr is not None
             address = server.stderr.readline().strip()
             try:
-                code = checked(sys.argv[1], address, folder)
+                code = checked(str(Path(sys.argv[1]).absolute()), address, folder)
                 gone = server.poll() is not None
             finally:
                 server.kill()
