@@ -76,7 +76,8 @@ def made(step: int, prose: Prose) -> tuple[Visit, Response, None]:
 
 def crawl(directory: Path, seed: str, seconds: float, delay: float = 0.0) -> subprocess.Popen[bytes]:
     options = f"--out {directory} --seed {seed} --seconds {seconds} --delay {delay} --pages 0 --host-pages 0"
-    options += " --allow-net 127.0.0.0/8 --concurrency 8 --no-distinct --attempts 1"
+    # One that learns would first learn from the pages that were put there.
+    options += " --allow-net 127.0.0.0/8 --concurrency 8 --no-distinct --attempts 1 --strategy best_first"
     command = [*TOPICRAWL, "crawl", WORDS, *options.split()]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
