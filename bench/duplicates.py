@@ -15,7 +15,7 @@ from pathlib import Path
 from parse_speed import made
 from topicrawl.collection.archive import Archive
 from topicrawl.collection.duplicates import Duplicates
-from topicrawl.collection.marks import Marks
+from topicrawl.collection.filed_marks import FiledMarks
 from topicrawl.collection.shelf import Shelf
 from topicrawl.collection.store import Store
 from topicrawl.parse import read
@@ -25,9 +25,9 @@ ROUNDS = 20
 MARKS = 5  # of a page whose name has no suffix
 
 
-def known(pages: int) -> Marks:
+def known(pages: int, place: Path) -> FiledMarks:
     draw = random.Random(1)
-    marks = Marks()
+    marks = FiledMarks(place)
     for step in range(1, pages + 1):
         for _ in range(MARKS):
             marks.add(draw.getrandbits(64) - 2**63, step)
@@ -44,7 +44,7 @@ def main() -> None:
     best = float("inf")
     with tempfile.TemporaryDirectory() as place:
         shelf = Shelf(Store(Path(place) / "store.sqlite"), Archive(Path(place)), read)
-        shelf.__dict__["_marks"] = marks = known(options.known)
+        shelf.__dict__["_marks"] = marks = known(options.known, Path(place))
         size = marks.size / options.known
         for _ in range(ROUNDS):
             duplicates = Duplicates(shelf)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from random import Random
-from struct import pack
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,32 +41,12 @@ def test_it_grows_and_takes_no_more_than_14_bytes_a_mark() -> None:
     assert marks.size < 14 * len(marks)
 
 
-def test_many_marks_that_are_loaded_lead_where_they_should_and_need_little_room_meanwhile() -> None:
-    random = Random(2)
-    drawn = [random.getrandbits(64) - 2**63 for _ in range(150_000)]
-    marks = Marks()
-    tracemalloc.start()
-    marks.load([(1, pack(f"<{len(drawn)}q", *drawn)), (2, pack("<2q", drawn[7], drawn[-1]))])
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert [marks.step(mark) for mark in (drawn[0], drawn[7], drawn[70_000], drawn[-1])] == [1, 2, 1, 2]
-    assert all(marks.step(mark) for mark in drawn[::97])
-    assert len(marks) == len(drawn)
-    assert peak < 80 * len(drawn)
-
-
 def test_marks_at_the_very_end_of_the_range_push_the_end_out() -> None:
     marks = Marks()
     added = {-1 - (number << 24): number + 1 for number in range(1000)}
     for mark, step in added.items():
         marks.add(mark, step)
     assert all(marks.step(mark) == step for mark, step in added.items())
-
-
-def test_it_is_filled_again_by_what_was_stored() -> None:
-    marks = Marks()
-    marks.load([(3, pack("<2q", 10**18, -(10**18))), (4, pack("<q", 5 * 10**17))])
-    assert [marks.step(mark) for mark in (10**18, -(10**18), 5 * 10**17, 1)] == [3, 3, 4, None]
 
 
 def test_more_pages_than_fit_are_not_found_and_do_no_harm() -> None:

@@ -9,19 +9,17 @@ to grow.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-_STEP_BITS = 24  # 16 million pages
-_STEP = (1 << _STEP_BITS) - 1
-_ALL = (1 << 64) - 1
+STEP_BITS = 24  # 16 million pages
+STEP = (1 << STEP_BITS) - 1
+ALL = (1 << 64) - 1
 _LOAD = 0.75  # of its places that are taken when an array is replaced by a larger one
 _FRESH = 0.6  # that are taken in the larger one
 _LEAST = 4096  # places
-_TOGETHER = 10_000  # pages that are loaded at once
 _CHUNK = 1 << 16  # entries that are looked at together
 _TAIL = 256  # places behind the last one, for what is pushed out of the end
 _SPARE = 2  # of them that stay free
@@ -40,7 +38,7 @@ class Marks:
     def __init__(self) -> None:
         self._array: NDArray[np.uint64] = np.zeros(0, np.uint64)
         self._places = memoryview(self._array.data)
-        self._fill(self._array)
+        self.fill(self._array)
 
     def __len__(self) -> int:
         return self._count
@@ -53,36 +51,28 @@ class Marks:
     def step(self, mark: int) -> int | None:
         """The step that a mark leads to."""
         entry = self._places[self._find(mark)]
-        return entry & _STEP if entry else None
+        return entry & STEP if entry else None
 
     def add(self, mark: int, step: int) -> None:
         """Let a mark lead to a step."""
-        if not 0 < step <= _STEP:
+        if not 0 < step <= STEP:
             return  # beyond what fits: such a page is not found again
         place = self._find(mark)
         self._count += not self._places[place]
-        self._places[place] = (mark & _ALL & ~_STEP) | step
+        self._places[place] = (mark & ALL & ~STEP) | step
         if self._count > _LOAD * self._slots or place >= len(self._places) - _SPARE:
-            self._fill(self._taken())
+            self.fill(self._taken())
 
-    def load(self, rows: Iterable[tuple[int, bytes]]) -> None:
-        """Add pages as they were stored: their steps, and their marks packed."""
-        parts = [self._taken()]
-        rows = iter(rows)
-        while some := list(islice(rows, _TOGETHER)):
-            # Some at a time: as objects of their own, all of them would take ten times the room.
-            marks = np.frombuffer(b"".join([packed for _, packed in some]), "<u8")
-            steps = np.repeat([step for step, _ in some], [len(packed) // 8 for _, packed in some]).astype(np.uint64)
-            fitting = steps <= _STEP
-            parts.append((marks[fitting] & np.uint64(_ALL & ~_STEP)) | steps[fitting])
-        self._fill(np.concatenate(parts))
+    def entries(self) -> NDArray[np.uint64]:
+        """What is here, sorted: as the places are, but for what the end pushed out or a neighbour pushed on."""
+        return np.sort(self._array[self._array > 0])
 
     def _find(self, mark: int) -> int:
         """The place of a mark, or the free one where it would go."""
-        value = mark & _ALL
-        place, wanted = (value >> _HOME_BITS) * self._slots >> 64 - _HOME_BITS, value >> _STEP_BITS
+        value = mark & ALL
+        place, wanted = (value >> _HOME_BITS) * self._slots >> 64 - _HOME_BITS, value >> STEP_BITS
         places = self._places
-        while (entry := places[place]) and entry >> _STEP_BITS != wanted:
+        while (entry := places[place]) and entry >> STEP_BITS != wanted:
             place += 1
         return place
 
@@ -93,14 +83,14 @@ class Marks:
         self._array = np.zeros(0, np.uint64)
         return entries
 
-    def _fill(self, entries: NDArray[np.uint64]) -> None:
+    def fill(self, entries: NDArray[np.uint64]) -> None:
         """Put entries into an array with some room between them."""
         entries.sort()
-        entries = _newest(entries)
+        entries = newest(entries)
         self._count = len(entries)
         self._slots = max(_LEAST, int(self._count / _FRESH))
         array = np.zeros(self._slots + _TAIL, np.uint64)
-        ahead = -_ALL >> 1  # how far the one before was pushed on
+        ahead = -ALL >> 1  # how far the one before was pushed on
         for start in range(0, self._count, _CHUNK):
             some = entries[start : start + _CHUNK]
             order = np.arange(start, start + len(some))
@@ -116,10 +106,18 @@ class Marks:
         self._places = memoryview(array.data)
 
 
-def _newest(entries: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def entries_of(pages: Sequence[tuple[int, bytes]]) -> NDArray[np.uint64]:
+    """The entries of pages by their steps and their marks packed; those that do not fit are left out."""
+    marks = np.frombuffer(b"".join([packed for _, packed in pages]), "<u8")
+    steps = np.repeat([step for step, _ in pages], [len(packed) // 8 for _, packed in pages]).astype(np.uint64)
+    fitting = steps <= STEP
+    return (marks[fitting] & np.uint64(ALL & ~STEP)) | steps[fitting]
+
+
+def newest(entries: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Of sorted entries with the same mark, the last one."""
     kept = np.ones(len(entries), bool)
     for start in range(0, len(entries) - 1, _CHUNK):
-        marks = entries[start : start + _CHUNK + 1] >> np.uint64(_STEP_BITS)
+        marks = entries[start : start + _CHUNK + 1] >> np.uint64(STEP_BITS)
         kept[start : start + len(marks) - 1] = marks[1:] != marks[:-1]
     return entries if kept.all() else entries[kept]

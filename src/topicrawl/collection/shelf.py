@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from topicrawl.collection.archive import Archive
-from topicrawl.collection.marks import Marks
+from topicrawl.collection.filed_marks import FiledMarks
 from topicrawl.collection.store import Store
 from topicrawl.database import errors_of
 from topicrawl.errors import DamagedError
@@ -27,9 +27,9 @@ class Shelf:
     parse: Parse
 
     @cached_property
-    def _marks(self) -> Marks:
+    def _marks(self) -> FiledMarks:
         """The marks of all kept pages."""
-        found = Marks()
+        found = FiledMarks(self.store.path.parent)
         with errors_of(self.store.path):
             found.load(self.store.db.execute("SELECT step, marks FROM pages WHERE marks NOT NULL"))
         return found
@@ -40,8 +40,9 @@ class Shelf:
 
     def add(self, marks: Iterable[int], step: int) -> None:
         """Remember what leads to a page that is being kept."""
-        for mark in marks:
-            self._marks.add(mark, step)
+        with errors_of(self.store.path):
+            for mark in marks:
+                self._marks.add(mark, step)
 
     def step_at(self, url: str) -> int | None:
         """The step of the page at an address."""
