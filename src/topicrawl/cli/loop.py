@@ -13,7 +13,10 @@ import click
 log = logging.getLogger("topicrawl")
 Result = TypeVar("Result")
 
-_BETWEEN_RETURNS = 20.0  # seconds
+_BEFORE_THE_FIRST = 2.0  # seconds: a short command needs none of it
+_BETWEEN_RETURNS = 10.0
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of the GNU C library
+_LARGE = 1 << 19  # bytes: what is larger goes back to the system at once
 
 
 def run(main: Coroutine[object, object, Result]) -> Result:
@@ -53,10 +56,15 @@ async def _give_back() -> None:
     """
     import asyncio
 
-    await asyncio.sleep(_BETWEEN_RETURNS)
+    await asyncio.sleep(_BEFORE_THE_FIRST)
     import ctypes
 
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    library = ctypes.CDLL(None)
+    trim = getattr(library, "malloc_trim", None)
+    if trim is not None and hasattr(library, "mallopt"):
+        # Else it takes ever larger pieces out of its heap, and what lies behind one keeps its room when it is gone.
+        library.mallopt(_M_MMAP_THRESHOLD, _LARGE)
+        library.mallopt(_M_TRIM_THRESHOLD, 16 * _LARGE)
     while trim is not None:
         trim(0)
         await asyncio.sleep(_BETWEEN_RETURNS)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from topicrawl.collection.archive import Spot
+from topicrawl.collection.facts import gathered, rows_of, spread
 from topicrawl.collection.links import Packed
 from topicrawl.database import Database, Shape, errors_of
 from topicrawl.errors import DamagedError
@@ -182,19 +183,22 @@ class Store:
                 self.db.execute("DELETE FROM visits WHERE step=?", (row.step,))
 
     def fact(self, name: str) -> Carry:
-        with errors_of(self.path):
-            row = self.db.execute("SELECT value FROM facts WHERE name=?", (name,)).fetchone()
         try:
-            value: Carry = json.loads(row[0]) if row else None
+            return gathered(name, self._text_of)
         except (TypeError, ValueError, RecursionError) as error:
             fix = f"`topicrawl doctor {self.path.parent}` says more"
             raise DamagedError(f"{self.path} is damaged: what it says of {name!r} cannot be read; {fix}") from error
-        return value
+
+    def _text_of(self, fact: str) -> str | None:
+        with errors_of(self.path):
+            row = self.db.execute("SELECT value FROM facts WHERE name=?", (fact,)).fetchone()
+        return row[0] if row else None
 
     def set_facts(self, facts: Mapping[str, Carry]) -> None:
         with self.db.transaction():
-            rows = [(name, json.dumps(value)) for name, value in facts.items()]
-            self.db.executemany("INSERT OR REPLACE INTO facts VALUES (?,?)", rows)
+            for name, value in facts.items():
+                self.db.execute("DELETE FROM facts WHERE name > ? AND name < ?", rows_of(name))
+                self.db.executemany("INSERT OR REPLACE INTO facts VALUES (?,?)", spread(name, value))
 
     def each(self, sql: str, values: Sequence[object] = ()) -> Iterator[tuple[object, ...]]:
         """The rows of an answer that is too large to hold; reading only."""

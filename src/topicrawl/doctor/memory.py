@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -11,6 +12,7 @@ from typing import Any, cast
 
 from topicrawl import strategies
 from topicrawl import topic as topics
+from topicrawl.collection.facts import gathered, is_further
 from topicrawl.collection.store import Store
 from topicrawl.database import Database, Lock, errors_of
 from topicrawl.doctor.databases import AREA, count
@@ -31,10 +33,15 @@ _LINES = ("told.jsonl", "feedback.jsonl")
 
 
 def facts(store: Database) -> dict[str, Any]:
-    """What is written down about the crawl; what does not parse is None."""
+    """What is written down about the crawl; what does not parse is left out."""
     with errors_of(store.path):
-        rows = store.execute("SELECT name, value FROM facts").fetchall()
-    return {str(name): _parsed(str(value)) for name, value in rows}
+        rows = {str(name): str(value) for name, value in store.execute("SELECT name, value FROM facts")}
+    found: dict[str, Any] = {}
+    for name in rows:
+        if not is_further(name):
+            with suppress(ValueError, RecursionError):
+                found[name] = gathered(name, rows.get)
+    return found
 
 
 def stored_settings(known: Mapping[str, Any]) -> Settings:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import xxhash
@@ -22,6 +22,7 @@ from topicrawl.records import Carry
 #: Links to one address that are remembered; the first ones. Others are not looked at.
 PARENTS = 6
 _SWEEP = 0.3  # share of dead rows at which the arrays are swept
+_SPARE = 8  # room for one more row for so many there are
 _MOST_DONE = 50_000  # fetched addresses that are recognised
 
 Hashes = NDArray[np.uint32]
@@ -48,14 +49,41 @@ class Rows(NamedTuple):
         )
 
 
+class Column:
+    """An array that grows at its end, with room to spare: joining arrays would copy all of it for every few rows.
+
+    >>> column = Column(np.zeros((0, 2)))
+    >>> column.extend([np.ones((2, 2)), np.zeros((1, 2))])
+    >>> column.values.shape
+    (3, 2)
+    """
+
+    def __init__(self, values: NDArray[Any]) -> None:
+        self.values = self._room = values
+
+    def extend(self, parts: Sequence[NDArray[Any]]) -> None:
+        count = len(self.values)
+        total = count + sum(map(len, parts))
+        if total > len(self._room):
+            self._room = np.empty((total + total // _SPARE, *self._room.shape[1:]), self._room.dtype)
+            self._room[:count] = self.values
+        np.concatenate(parts, out=self._room[count:total])
+        self.values = self._room[:total]
+
+    def replace(self, values: NDArray[Any]) -> None:
+        self.values = self._room[:0]
+        self.extend([values])
+
+
 class Pool:
     """Rows of the addresses that wait."""
 
     def __init__(self, columns: int, kinds: int) -> None:
         none = np.zeros(0, np.int32)
         empty = np.zeros(0, np.uint32)
-        self._settled = Rows(empty, none, np.zeros((0, columns), np.float32), np.zeros((0, kinds), np.int32))
-        self._starts = self._settled.starts
+        settled = Rows(empty, none, np.zeros((0, columns), np.float32), np.zeros((0, kinds), np.int32))
+        self._columns = [Column(values) for values in (*settled, settled.starts)]
+        self._hold()
         self._fresh: list[Rows] = []  # of the pages since the last look at all; joining arrays copies them
         self._first: list[int] = []  # the first row of each of them
         self.numbers: dict[str, int] = {}  # address → its number
@@ -126,11 +154,19 @@ class Pool:
     def all(self) -> tuple[Rows, NDArray[np.int64]]:
         """All rows, the dead ones included, and where the features of each begin."""
         if self._fresh:
-            parts = [self._settled, *self._fresh]
-            self._settled = Rows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-            self._starts = self._settled.starts
+            at = len(self._settled.flat)
+            starts = np.cumsum([0, *(len(rows.flat) for rows in self._fresh[:-1])]) + at
+            begins = [rows.starts + start for rows, start in zip(self._fresh, starts.tolist(), strict=True)]
+            for column, parts in zip(self._columns, (*zip(*self._fresh, strict=True), begins), strict=True):
+                column.extend(parts)
             self._fresh, self._first = [], []
+            self._hold()
         return self._settled, self._starts
+
+    def _hold(self) -> None:
+        """Look at the columns as they are now."""
+        *values, self._starts = [column.values for column in self._columns]
+        self._settled = Rows(*values)
 
     def worth(self, sums: Floats) -> Floats:
         """What each address is worth by its number, before squeezing: half by its best row, half by the mean of its
@@ -183,10 +219,13 @@ class Pool:
     def renumber(self, groups: Ids) -> None:
         """Give the groups of all rows other numbers: `groups[old]` is the new one."""
         rows, _ = self.all()
-        self._settled = rows._replace(groups=groups[rows.groups])
+        rows.groups[:] = groups[rows.groups]
 
     def _settle(self, rows: Rows, owners: list[int], urls: list[str], told: list[float]) -> None:
-        self._settled, self._starts = rows, rows.starts
+        columns: tuple[NDArray[Any], ...] = (*rows, rows.starts)
+        for column, values in zip(self._columns, columns, strict=True):
+            column.replace(values)
+        self._hold()
         self._owners, self.told, self._is_alive = array("q", owners), array("d", told), array("b", b"\1" * len(urls))
         self.urls = urls
         self._fresh, self._first = [], []
@@ -202,10 +241,10 @@ class Pool:
         alive = self._alive()
         owners = np.array(self._owners, np.int64)
         kept = alive[owners]
-        rows = rows.chosen(kept)
+        # One after the other: each needs room for a copy on the way.
         return {
-            "flat": packed_array(rows.flat), "lengths": packed_array(rows.lengths),
-            "known": packed_array(rows.known), "groups": packed_array(rows.groups),
+            "flat": packed_array(rows.flat[np.repeat(kept, rows.lengths)]), "lengths": packed_array(rows.lengths[kept]),
+            "known": packed_array(rows.known[kept]), "groups": packed_array(rows.groups[kept]),
             "owners": packed_array((np.cumsum(alive) - 1)[owners[kept]].astype(np.int32)),
             "urls": packed_texts([url for url in self.urls if url]),
             "told": packed_array(np.array(self.told, np.float64)[alive]),

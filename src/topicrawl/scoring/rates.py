@@ -12,6 +12,7 @@ from topicrawl.learn.online import Floats, Ids
 from topicrawl.packing import array_of, packed_array, packed_numbers, packed_texts, texts_of
 from topicrawl.records import Carry
 
+_TOGETHER = 4096  # links that are looked up at once: what that needs on the way stays small
 _DOUBT = 4.0  # visits' worth of belief that a group is like all others
 
 
@@ -85,8 +86,11 @@ class Rates:
 
     def of(self, groups: Ids) -> Floats:
         base = self.base
-        rates = (self._sums[groups] + _DOUBT * base) / (self._counts[groups] + _DOUBT) - base
-        return rates.astype(np.float32)
+        found = np.empty(groups.shape, np.float32)
+        for at in range(0, len(groups), _TOGETHER):
+            some = groups[at : at + _TOGETHER]
+            found[at : at + _TOGETHER] = (self._sums[some] + _DOUBT * base) / (self._counts[some] + _DOUBT) - base
+        return found
 
     def strayed(self, groups: Ids) -> Floats:
         """How far the true rates might lie from `of`, drawn by lot (Thompson 1933): little is known of a group that
