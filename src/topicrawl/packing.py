@@ -64,8 +64,9 @@ def numbers_of(kind: str, packed: object) -> array[float]:
 
 def packed_array(values: NDArray[Any]) -> Carry:
     """An array of numpy; it comes back flat."""
-    flat = values.reshape(-1)  # no copy, unless it has gaps
-    return _packed(_parts(flat.astype(flat.dtype.newbyteorder("<"), copy=False).view("u1").data))
+    # No copy, unless it has gaps.
+    flat = values.astype(values.dtype.newbyteorder("<"), order="C", copy=False).reshape(-1)
+    return _packed(_parts(flat.view("u1").data))
 
 
 def array_of(packed: object, kind: type[Number]) -> NDArray[Number]:

@@ -20,7 +20,7 @@ del pieces
 async def work():
     await asyncio.sleep(0.1)
     return held()
-loop._BETWEEN_RETURNS = float("{}")
+loop._BEFORE_THE_FIRST = loop._BETWEEN_RETURNS = float("{}")
 before = held()
 print(before - loop.run(work()))
 """

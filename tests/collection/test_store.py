@@ -12,8 +12,8 @@ from topicrawl.collection import report
 from topicrawl.collection.archive import Spot
 from topicrawl.collection.links import packed
 from topicrawl.collection.store import Kept, Store
-from topicrawl.errors import CollectionError, SpaceError
-from topicrawl.records import Failure, Link, Page, Place, Response, Visit
+from topicrawl.errors import CollectionError, DamagedError, SpaceError
+from topicrawl.records import Carry, Failure, Link, Page, Place, Response, Visit
 
 A, B, C = (f"http://{name}.example/" for name in "abc")
 
@@ -98,6 +98,19 @@ def test_facts_are_kept_as_they_are(store: Store) -> None:
     assert store.fact("a") == {"b": [1, 2.5, None, "é"]}
     assert store.fact("c") is None
     assert store.fact("never set") is None
+
+
+def test_long_strings_of_a_fact_stand_in_rows_of_their_own_and_go_when_it_is_replaced(store: Store) -> None:
+    long: Carry = {"step": 3, "tables": {"urls": "é" * 70_000, "weights": ["x" * 80_000, "short"]}}
+    store.set_facts({"learned": long, "learner": 1})
+    assert store.fact("learned") == long
+    names = [name for (name,) in store.rows("SELECT name FROM facts WHERE length(value) > 100")]
+    assert names == ["learned/0", "learned/1"]
+    store.db.execute("DELETE FROM facts WHERE name = 'learned/1'")
+    with pytest.raises(DamagedError, match="topicrawl doctor"):
+        store.fact("learned")
+    store.set_facts({"learned": None})
+    assert store.rows("SELECT name FROM facts") == [("learned",), ("learner",)]
 
 
 def test_a_failed_transaction_leaves_nothing(store: Store) -> None:
