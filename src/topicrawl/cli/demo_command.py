@@ -1,4 +1,4 @@
-"""`topicrawl demo`: a made-up web on this machine, crawled for one topic by two strategies, side by side."""
+"""`topicrawl demo`: a made-up web on this machine, crawled for one topic by three strategies, side by side."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from topicrawl import strategies
 from topicrawl.cli.loop import run
 from topicrawl.errors import CollectionError, TopicError
 
 if TYPE_CHECKING:
     from topicrawl.lab.sample import SampleWeb
 
-STRATEGIES = ("best_first", "breadth_first")
+#: The usual one, the best known one, and none.
+STRATEGIES = (strategies.USUAL, "best_first", "breadth_first")
 
 
 @click.command("demo")
@@ -25,7 +27,7 @@ STRATEGIES = ("best_first", "breadth_first")
 @click.option("--pages", default=800, show_default=True, type=click.IntRange(10), help="Pages a strategy.")
 @click.option("--out", default="demo", show_default=True, type=click.Path(path_type=Path), help="A new directory.")
 def command(name: str, pages: int, out: Path) -> None:
-    """Crawl a made-up web on this machine, best-first beside breadth-first.
+    """Crawl a made-up web on this machine: the usual strategy beside best-first and breadth-first.
 
     \b
     Example:
