@@ -23,8 +23,7 @@ test: install
 
 # The tests that take many seconds, and those that draw by lot or kill, at full length.
 test-long: install
-	TOPICRAWL_LONG=1 $(BIN)/pytest tests/chaos tests/frontier/test_conformance.py tests/test_types.py \
-		tests/web/test_killed.py tests/web/test_in_a_browser.py tests/cli/test_hostile_web.py tests/lab/test_floors.py tests/lab/test_compare.py tests/test_company.py
+	TOPICRAWL_LONG=1 $(BIN)/pytest -m 'long or longer or hypothesis' tests
 
 test-system:
 	$(if $(SYSTEM_PACKAGES),apt-get update -q && apt-get install -y -q $(SYSTEM_PACKAGES))

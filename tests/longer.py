@@ -7,4 +7,5 @@ import os
 import pytest
 
 WANTED = bool(os.environ.get("TOPICRAWL_LONG"))
-LONG = pytest.mark.skipif(not WANTED, reason="takes many seconds: make test-long")
+LONG = pytest.mark.long  # left out unless wanted
+LONGER = pytest.mark.longer  # never left out, and at greater length where it is wanted

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 
@@ -34,7 +34,7 @@ from topicrawl.relevance.vsm import Vsm
 from topicrawl.strategies.strategy import Setting
 
 TOPIC = "dengue fever"
-PAGES, KILLED, CHECKPOINT = 60, 41, 12  # the kill falls between two checkpoints
+PAGES, KILLED, CHECKPOINT = 45, 31, 9  # the kill falls between two checkpoints
 # N links that leave the frontier together are forgotten together.
 ONE_AT_A_TIME = [name for name in strategies.available() if strategies.make(name).batch == 1]
 
@@ -112,15 +112,18 @@ async def opened(directory: Path, web: Web, name: str, copy: Path | None = None)
         await parts.frontier.close()
 
 
-async def visited(directory: Path, web: Web, name: str, kill: str = "") -> list[tuple[int, str, float]]:
-    """The visits of a crawl; at one of them its directory is copied as a kill at that moment would leave it."""
+Steps = list[tuple[int, str, float]]
+Through = Callable[[str], tuple[Path, Steps]]  # a strategy's name → where its crawl and its copies are, what it did
+
+
+async def visited(directory: Path, web: Web, name: str, *, copied: bool = False) -> Steps:
+    """The visits of a crawl; if asked, its directory is copied as kills just before and after one's end leave it."""
     found = []
-    copy = directory.with_name("killed")
-    async with opened(directory, web, name, copy if kill == "kept" else None) as crawl:
+    async with opened(directory, web, name, directory.with_name("kept") if copied else None) as crawl:
         async for visit in crawl.visits():
             found.append((visit.step, visit.url, visit.place.score))
-            if visit.step == KILLED and kill == "complete":
-                shutil.copytree(directory, copy)
+            if visit.step == KILLED and copied:
+                shutil.copytree(directory, directory.with_name("completed"))
     return found
 
 
@@ -129,17 +132,29 @@ def _often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoint, "_LEAST", CHECKPOINT)
 
 
+@pytest.fixture(scope="module")
+def through(web: Web, tmp_path_factory: pytest.TempPathFactory) -> Through:
+    """Crawls that nobody kills, each made once."""
+
+    @cache
+    def made(name: str) -> tuple[Path, Steps]:
+        folder = tmp_path_factory.mktemp(name)
+        return folder, asyncio.run(visited(folder / "through", web, name, copied=True))
+
+    return made
+
+
 @pytest.mark.parametrize("name", ONE_AT_A_TIME)
-def test_a_killed_crawl_goes_on_in_the_same_order(name: str, web: Web, tmp_path: Path) -> None:
-    through = asyncio.run(visited(tmp_path / "through", web, name, kill="complete"))
-    assert len(through) > KILLED
-    assert asyncio.run(visited(tmp_path / "killed", web, name)) == through[KILLED:]
+def test_a_killed_crawl_goes_on_in_the_same_order(name: str, web: Web, through: Through) -> None:
+    folder, steps = through(name)
+    assert len(steps) > KILLED
+    assert asyncio.run(visited(folder / "completed", web, name)) == steps[KILLED:]
 
 
 @pytest.mark.parametrize("name", [name for name in ONE_AT_A_TIME if learns(strategies.make(name))])
-def test_a_visit_that_was_kept_and_not_completed_is_learned_from_once(name: str, web: Web, tmp_path: Path) -> None:
-    through = asyncio.run(visited(tmp_path / "through", web, name, kill="kept"))
-    assert asyncio.run(visited(tmp_path / "killed", web, name)) == through[KILLED - 1 :]
+def test_a_visit_that_was_kept_and_not_completed_is_learned_from_once(name: str, web: Web, through: Through) -> None:
+    folder, steps = through(name)
+    assert asyncio.run(visited(folder / "kept", web, name)) == steps[KILLED - 1 :]
 
 
 def changed(directory: Path, statement: str) -> None:
@@ -158,12 +173,12 @@ TORN = (
 def test_a_crawl_whose_learning_is_lost_says_so_in_one_line_or_learns_again_from_its_pages(
     web: Web, tmp_path: Path
 ) -> None:
-    through = asyncio.run(visited(tmp_path / "through", web, "intelligent", kill="complete"))
+    steps = asyncio.run(visited(tmp_path / "through", web, "intelligent", copied=True))
     for number, value in enumerate(TORN):
-        shutil.copytree(tmp_path / "killed", torn := tmp_path / f"torn{number}")
+        shutil.copytree(tmp_path / "completed", torn := tmp_path / f"torn{number}")
         changed(torn, f"UPDATE facts SET value = {value} WHERE name = 'learned'")
         with pytest.raises(DamagedError, match="topicrawl doctor") as caught:
             asyncio.run(visited(torn, web, "intelligent"))
         assert "\n" not in str(caught.value)
-    changed(tmp_path / "killed", "DELETE FROM facts WHERE name = 'learned'")
-    assert asyncio.run(visited(tmp_path / "killed", web, "intelligent")) == through[KILLED:]
+    changed(tmp_path / "completed", "DELETE FROM facts WHERE name = 'learned'")
+    assert asyncio.run(visited(tmp_path / "completed", web, "intelligent")) == steps[KILLED:]

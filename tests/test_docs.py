@@ -14,6 +14,7 @@ import sys
 import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 from xml.etree import ElementTree
@@ -343,11 +344,11 @@ def test_python_listings_are_python(page: Path) -> None:
 
 
 def test_sql_listings_can_be_asked(page: Path, tmp_path: Path) -> None:
-    Store(tmp_path / "topicrawl.sqlite").close()
-    database = sqlite3.connect(tmp_path / "topicrawl.sqlite")
-    for text in blocks(page, "sql"):
-        database.executescript(text)
-    database.close()
+    if listings := blocks(page, "sql"):
+        Store(tmp_path / "topicrawl.sqlite").close()
+        with closing(sqlite3.connect(tmp_path / "topicrawl.sqlite")) as database:
+            for text in listings:
+                database.executescript(text)
 
 
 def test_toml_listings_are_topics_or_settings(page: Path, tmp_path: Path) -> None:
@@ -361,7 +362,7 @@ def test_toml_listings_are_topics_or_settings(page: Path, tmp_path: Path) -> Non
 def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with a small recorded web in it, and one task."""
     directory = tmp_path_factory.mktemp("docs")
-    topicrawl.SampleWeb(pages=600, hosts=20).write(directory / "sample-web")
+    topicrawl.SampleWeb(pages=400, hosts=20).write(directory / "sample-web")
     tasks = directory / "sample-web" / "tasks.json"
     tasks.write_text(json.dumps(json.loads(tasks.read_text("utf-8"))[:1]), "utf-8")
     return directory

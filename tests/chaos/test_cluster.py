@@ -89,6 +89,7 @@ def test_kills_freezes_restarts_and_a_cut_log_lose_no_page_and_break_no_delay(at
         )
 
 
+@LONG
 @pytest.mark.chaos
 def test_a_wiped_server_is_never_reported_as_complete(attacked: Attacked) -> None:
     attacked.first()

@@ -14,10 +14,10 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from tests.longer import WANTED
+from tests.longer import LONG
 
-PAGES, HOSTS, KILLS = (5000, 100, 10) if WANTED else (1000, 100, 4)
-LIFE = 1.0 if WANTED else 0.4  # seconds at the most from its first requests to its kill
+PAGES, HOSTS, KILLS = 5000, 100, 10
+LIFE = 1.0  # seconds at the most from its first requests to its kill
 DELAY, IN_FLIGHT = 0.2, 64
 SLACK = 0.02  # seconds by which a busy machine may log a request late
 
@@ -51,6 +51,7 @@ def requests(log: Path) -> list[tuple[float, str, str]]:
     return [(float(at), host, path) for at, host, path in rows]
 
 
+@LONG
 @pytest.mark.chaos
 def test_kills_lose_no_page_and_break_no_delay(site: tuple[int, Path], tmp_path: Path) -> None:
     port, log = site

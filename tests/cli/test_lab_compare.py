@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.longer import LONG
 
 from topicrawl.cli.lab_compare import Options
 from topicrawl.lab.sample import SampleWeb
@@ -55,6 +56,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@LONG
 def test_a_comparison_prints_its_table_and_names_what_is_missing(run, sample: Path) -> None:  # type: ignore[no-untyped-def]
     asked = ("lab", "compare", sample, "--strategies", "best_first,nb4", "--budget", 20, "--examples", 0)
     ran = run(*asked)

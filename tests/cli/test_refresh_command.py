@@ -21,6 +21,7 @@ import pytest
 from tests.cli.conftest import Run
 from tests.collection.made_collection import made as made_collection
 from tests.documents import made
+from tests.longer import LONG
 from tests.site.server import Answer, Reply, Request, Site, redirect
 
 from topicrawl import Settings, Topic, open_crawl
@@ -388,6 +389,7 @@ async def reached(changing: Changing, policy: str, start: Path) -> float:
     return sum(found[2:]) / len(found[2:])
 
 
+@LONG
 def test_a_refresh_keeps_more_pages_fresh_than_uniform_and_proportional_looks(web: Web) -> None:
     """The whole way, over HTTP: that looks are noted, rates learned from them, and pages chosen by both.
 

@@ -11,7 +11,7 @@ from topicrawl.lab.sample import SampleWeb
 
 from .conftest import Run
 
-WEB = SampleWeb(pages=600, hosts=20)
+WEB = SampleWeb(pages=400, hosts=20)
 
 
 @pytest.fixture(scope="module")

@@ -10,12 +10,12 @@ from math import inf
 from typing import Any
 
 import pytest
-from tests.longer import WANTED
+from tests.longer import LONGER, WANTED
 
 from topicrawl.frontier.contract import End, Frontier, Lease, Offer, Rules
 from topicrawl.records import Link, Place
 
-OPERATIONS = 2500 if WANTED else 1000
+OPERATIONS = 2500 if WANTED else 500
 TABLE = {
     "polite": Rules(delay=1.0, lease_seconds=30.0),
     "replay": Rules(delay=0.0, parallel=0, lease_seconds=1000.0),
@@ -206,6 +206,7 @@ class Trial:
         await self.compare_all()
 
 
+@LONGER
 @pytest.mark.parametrize("name", TABLE)
 def test_every_operation_does_what_the_oracle_does(kind: Any, oracle: Any, clock: Any, name: str) -> None:
     seed = list(TABLE).index(name)

@@ -18,7 +18,7 @@ def sides(draw: st.DrawFn) -> Sampled:
     return Sampled(pages, judged, draw(st.integers(0, judged)))
 
 
-@settings(deadline=None)  # a busy machine is slow, not wrong
+@settings(deadline=None, max_examples=25)  # an interval is drawn four thousand times
 @given(sides(), sides())
 def test_the_interval_is_a_share_and_is_the_same_each_time(accepted: Sampled, rejected: Sampled) -> None:
     found = recall(accepted, rejected)
@@ -59,12 +59,12 @@ def test_about_nineteen_of_twenty_intervals_hold_the_truth() -> None:
     accepted = [True] * 170 + [False] * 30
     rejected = [True] * 80 + [False] * 720
     held = 0
-    for _ in range(100):
+    for _ in range(50):
         kept, left = random.sample(accepted, 30), random.sample(rejected, 60)
         found = recall(Sampled(200, 30, sum(kept)), Sampled(800, 60, sum(left)))
         assert found is not None
         held += found.low <= 170 / 250 <= found.high
-    assert held >= 90
+    assert held >= 45
 
 
 def test_kluevs_rule_takes_whole_hosts_above_three_quarters_only() -> None:

@@ -11,15 +11,17 @@ from pathlib import Path
 
 import pytest
 from tests.lab.made_comparison import compared
+from tests.longer import LONG
 
 from topicrawl.lab.report import report_html
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
 BROWSER = next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
-pytestmark = pytest.mark.skipif(
-    BROWSER is None, reason="no browser here: `apt-get install chromium-headless-shell` brings one"
-)
+pytestmark = [
+    LONG,
+    pytest.mark.skipif(BROWSER is None, reason="no browser here: `apt-get install chromium-headless-shell` brings one"),
+]
 
 # What stands where: texts that cover each other, leave their card or are too small, a page wider than its window.
 LOOK = """

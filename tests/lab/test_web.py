@@ -21,7 +21,7 @@ from topicrawl.topic import Topic
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("web") / "sample"
-    SampleWeb(pages=600, hosts=20).write(folder)
+    SampleWeb(pages=400, hosts=20).write(folder)
     return folder
 
 
@@ -85,7 +85,7 @@ def test_a_recording_that_changed_is_read_anew(tmp_path: Path) -> None:
     folder = tmp_path / "web"
     SampleWeb(pages=400, hosts=20, seed=1).write(folder)
     before = len(ParsedWeb(folder, cache=tmp_path / "cache").recording)
-    SampleWeb(pages=500, hosts=20, seed=2).write(folder)
+    SampleWeb(pages=440, hosts=22, seed=2).write(folder)
     assert len(ParsedWeb(folder, cache=tmp_path / "cache").recording) > before
 
 

@@ -9,6 +9,7 @@ import pytest
 import turbohtml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.longer import LONG
 
 from topicrawl.parse import read
 from topicrawl.parse.html import LONGEST_SOURCE
@@ -94,6 +95,7 @@ def test_hostile_pages_are_read_in_bounded_time(name: str) -> None:
     check(found)
 
 
+@LONG
 @pytest.mark.parametrize("name", [name for name in HOSTILE if "style" in name or "nested" in name or "stops" in name])
 def test_the_styles_of_hostile_pages_are_read_in_bounded_time(name: str) -> None:
     tree = turbohtml.parse(HOSTILE[name]()[:LONGEST_SOURCE])

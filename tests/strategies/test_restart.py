@@ -18,8 +18,8 @@ from topicrawl.strategies import make
 from topicrawl.strategies.strategy import Setting, Strategy
 from topicrawl.topic import Topic
 
-WEB = SampleWeb(pages=600, hosts=20)
-VISITS = 80
+WEB = SampleWeb(pages=400, hosts=20)
+VISITS = 60
 SPECS = (
     "pagerank", "pagerank:urls=300", "backlink", "backlink:urls=300", "intelligent", "intelligent:pages=30",
     "context_graph:layers=2,width=20", "fish_search", "shark_search",
