@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 from topicrawl.collection.directory import Collection
+from topicrawl.collection.shelf import reread
 from topicrawl.collection.store import Stored
 from topicrawl.crawl import Crawl
 from topicrawl.errors import DamagedError
 from topicrawl.frontier.monotony import MonotonyState
-from topicrawl.records import Carry, Failure, Page, Parse, Visit
+from topicrawl.records import Carry, Failure, Page, Visit
 from topicrawl.strategies.strategy import Strategy
 from topicrawl.urls import container
 
@@ -110,20 +111,7 @@ class Checkpoint:
                 )  # fmt: skip
 
     def _page(self, row: Stored) -> Page | None:
-        return None if row.failure is not None else reread(self.collection, row, self.crawl.parts.parse)
-
-
-def reread(collection: Collection, row: Stored, parse: Parse) -> Page | None:
-    """A page that is kept, parsed anew; None where there is nothing to read."""
-    if row.spot is None:
-        return None
-    try:
-        response = replace(collection.archive.read(row.spot), url=row.requested, final_url=row.url)
-    except DamagedError as error:
-        log.warning("cannot learn from %s: %s", row.url, error)
-        return None
-    page = parse(response, row.link)
-    return page if isinstance(page, Page) else None
+        return None if row.failure is not None else reread(self.collection.archive, row, self.crawl.parts.parse)
 
 
 def learns(strategy: Strategy) -> bool:

@@ -19,9 +19,9 @@ from math import inf
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from topicrawl.checkpoint import reread
 from topicrawl.collection import orders, verdicts
 from topicrawl.collection.orders import Order
+from topicrawl.collection.shelf import reread
 from topicrawl.collection.verdicts import Verdict
 from topicrawl.ending import ended
 from topicrawl.exchange import packed, place, unpacked
@@ -186,7 +186,7 @@ class Parley(Steering):
         row = self.collection.store.visit_of(verdict.url)
         if row is None:
             return None
-        page = reread(self.collection, row, self.crawl.parts.parse) if verdict.relevant is not None else None
+        page = reread(self.collection.archive, row, self.crawl.parts.parse) if verdict.relevant is not None else None
         return {
             "kind": "verdict", "page": verdict.page, "relevant": verdict.relevant, "title": self._title(row),
             "link": [row.url, row.link.source, row.link.anchor],

@@ -16,10 +16,10 @@ from time import time
 from types import TracebackType
 from typing import Self
 
-from topicrawl.checkpoint import reread
 from topicrawl.collection import orders, verdicts
 from topicrawl.collection.directory import Collection
 from topicrawl.collection.orders import Order, Told
+from topicrawl.collection.shelf import reread
 from topicrawl.collection.store import Stored
 from topicrawl.collection.verdicts import Verdict
 from topicrawl.crawl import Crawl, seed_links
@@ -139,7 +139,7 @@ class Steering:
             return
         self._counted[verdict.page] = verdict
         self.guidance.judge(link, relevant=verdict.relevant, title=title)
-        page = reread(self.collection, row, self.crawl.parts.parse)
+        page = reread(self.collection.archive, row, self.crawl.parts.parse)
         if page is not None:
             self.judge.learn(page, verdict.relevant)
 

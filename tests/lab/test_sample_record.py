@@ -85,6 +85,6 @@ def test_what_robots_may_not_have_is_not_recorded(directory: Path) -> None:
 
 
 def test_the_same_web_is_the_same_file(directory: Path, tmp_path: Path) -> None:
-    SampleWeb(seed=3, pages=600, hosts=20).write(tmp_path)
+    SampleWeb(seed=3, pages=600, hosts=20).write(str(tmp_path))
     for path in sorted(directory.iterdir()):
         assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name

@@ -201,6 +201,7 @@ def test_a_server_in_trouble_is_named_and_the_others_answer(crawls: dict[str, Pa
     assert len(found.hits) == 10
     troubles = [it.trouble for it in found.asked if it.trouble]
     assert len(troubles) == 2
+    assert not any(trouble.startswith("http://") for trouble in troubles), "its name stands beside its trouble already"
     assert "connection" in troubles[0]
     assert "address_refused" in troubles[1]
     assert "--allow-net" in troubles[1]

@@ -18,6 +18,7 @@ from topicrawl.cli.moments import Moment
 from topicrawl.errors import DamagedError
 
 if TYPE_CHECKING:
+    from topicrawl.collection.export import Choice
     from topicrawl.collection.export_run import Done
 
 _EVERY = {True: 0.5, False: 5.0}  # seconds between two signs of life, on a terminal and elsewhere
@@ -77,21 +78,13 @@ def command(directory: Path, **options: Any) -> None:
       topicrawl export dengue-fever --to csv --out - --text none | head
       topicrawl export dengue-fever --to markdown --host who.int --relevance 0.4
     """  # fmt: skip
-    from topicrawl.collection.export import Choice, Pages, Text
+    from topicrawl.collection.export import Pages, Text
     from topicrawl.collection.export_run import Job, export, text_for
 
     to, asked = options["to"], options["text"]
     job = Job.named(to, directory, options["out"], compression=options["compression"] or "", force=options["force"])
     job = dataclasses.replace(job, card=options["card"])
-    choice = Choice(
-        relevance=0.0 if options["everything"] and options["relevance"] is None else options["relevance"],
-        languages=tuple(name.lower() for name in options["languages"]),
-        hosts=tuple(name.lower() for name in options["hosts"]),
-        types=tuple(name.lower() for name in options["types"]),
-        since=options["since"] or 0.0,
-        until=float("inf") if options["until"] is None else options["until"],
-    )
-    pages = Pages(directory, choice, text_for(to, Text(asked) if asked else None))
+    pages = Pages(directory, _choice(options), text_for(to, Text(asked) if asked else None))
     signal.signal(signal.SIGTERM, _interrupted)
     try:
         done = export(pages, job, _Progress(pages).tick)
@@ -108,6 +101,19 @@ def command(directory: Path, **options: Any) -> None:
     # A file with the smaller part of the pages is not what was asked for.
     if done.unreadable > done.pages:
         sys.exit(DamagedError.exit_code)
+
+
+def _choice(options: dict[str, Any]) -> Choice:
+    """Which pages are wanted."""
+    from topicrawl.collection.export import Choice
+
+    lowered = {key: tuple(name.lower() for name in options[key]) for key in ("languages", "hosts", "types")}
+    return Choice(
+        relevance=0.0 if options["everything"] and options["relevance"] is None else options["relevance"],
+        since=options["since"] or 0.0,
+        until=float("inf") if options["until"] is None else options["until"],
+        **lowered,
+    )
 
 
 def _told(done: Done, directory: Path) -> None:

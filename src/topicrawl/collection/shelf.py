@@ -1,4 +1,4 @@
-"""The kept pages of a collection, as whoever looks for duplicates asks for them."""
+"""The kept pages of a collection, read again: by whoever looks for duplicates, and by whoever learns anew."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 
 from topicrawl.collection.archive import Archive
 from topicrawl.collection.filed_marks import FiledMarks
-from topicrawl.collection.store import Store
+from topicrawl.collection.store import Store, Stored
 from topicrawl.database import errors_of
 from topicrawl.errors import DamagedError
 from topicrawl.records import Page, Parse
@@ -53,12 +53,17 @@ class Shelf:
     def page(self, step: int) -> Page | None:
         """A page as it was read; None when it is lost."""
         row = next(self.store.visits("step=?", (step,)), None)
-        if row is None or row.spot is None or row.failure is not None:
-            return None
-        try:
-            response = replace(self.archive.read(row.spot), url=row.requested, final_url=row.url)
-        except DamagedError as error:
-            log.warning("cannot compare with %s: %s", row.url, error)
-            return None
-        page = self.parse(response, row.link)
-        return page if isinstance(page, Page) else None
+        return reread(self.archive, row, self.parse) if row is not None and row.failure is None else None
+
+
+def reread(archive: Archive, row: Stored, parse: Parse) -> Page | None:
+    """A page that is kept, parsed anew; None where there is nothing to read."""
+    if row.spot is None:
+        return None
+    try:
+        response = replace(archive.read(row.spot), url=row.requested, final_url=row.url)
+    except DamagedError as error:
+        log.warning("cannot read %s again: %s", row.url, error)
+        return None
+    page = parse(response, row.link)
+    return page if isinstance(page, Page) else None

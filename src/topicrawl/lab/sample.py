@@ -113,8 +113,9 @@ class SampleWeb:
             found += islice(near, 1)
         return found
 
-    def write(self, directory: Path) -> None:
+    def write(self, directory: Path | str) -> None:
         """Write the web as a recorded web: what a polite crawl of all of it would have brought home."""
+        directory = Path(directory)
         about = f"a made-up web: seed {self.seed}, {self.pages} pages, {self.sites} hosts"
         moved = write_pages(directory, self._recordable(), about=about)
         labels = self.labels()

@@ -112,13 +112,13 @@ async def judge(
         raise UsageError("none of these pages is in any of the collections")
     terms = rocchio(query, *groups)
     feedback = identified(Feedback(query, tuple(relevant), tuple(irrelevant), terms, at=at))
-    await asyncio.gather(*(_told(server.learn(feedback), SECONDS) for server in servers))
+    await asyncio.gather(*(_told(server, server.learn(feedback), SECONDS) for server in servers))
     return feedback
 
 
 async def overlapping(servers: Sequence[Server], *, seconds: float = SECONDS) -> tuple[Overlap, ...]:
     """How much collections have in common, pair by pair."""
-    found = await asyncio.gather(*(_told(server.sketches(), seconds) for server in servers))
+    found = await asyncio.gather(*(_told(server, server.sketches(), seconds) for server in servers))
     sketches = {
         f"{server.address}/{name}" if server.address else name: sketch
         for server, (many, _) in zip(servers, found, strict=True)
@@ -163,13 +163,13 @@ async def _summaries(
 ) -> tuple[list[_Candidate], tuple[Asked, ...]]:
     if len(servers) == 1 and isinstance(here := servers[0], Here):
         # Whose statistics are those of all needs no second question.
-        answered, trouble = await _told(here.alone(_whole(query)), seconds)
+        answered, trouble = await _told(here, here.alone(_whole(query)), seconds)
         if answered is not None:
             summary, found = answered
             return [_Candidate(here, summary, found=found, trouble=summary.trouble, is_done=True)], ()
         if trouble:
             return [], (Asked("here", 0, 0.0, False, 0, trouble),)
-    told = await asyncio.gather(*(_told(server.summaries(query), seconds) for server in servers))
+    told = await asyncio.gather(*(_told(server, server.summaries(query), seconds) for server in servers))
     candidates, troubles = [], []
     for server, (summaries, trouble) in zip(servers, told, strict=True):
         candidates += [_Candidate(server, summary, trouble=summary.trouble) for summary in summaries or ()]
@@ -188,8 +188,9 @@ async def _ask(candidates: Sequence[_Candidate], query: Query, world: World, sec
     groups = list(by_server.values())
     told = await asyncio.gather(
         *(
-            _told(group[0].server.search(wanted, [one.summary.name for one in group], world), seconds)
+            _told(server, server.search(wanted, [one.summary.name for one in group], world), seconds)
             for group in groups
+            for server in (group[0].server,)
         )
     )
     for group, (found, trouble) in zip(groups, told, strict=True):
@@ -212,12 +213,12 @@ def _named(one: _Candidate, highest: float) -> Iterable[Hit]:
 async def _vectors(servers: Sequence[Server], urls: Sequence[str], seconds: float) -> list[dict[str, float]]:
     found = []
     for url in urls:
-        told = await asyncio.gather(*(_told(server.vector(url), seconds) for server in servers))
+        told = await asyncio.gather(*(_told(server, server.vector(url), seconds) for server in servers))
         found += [vector for vector, _ in told if vector][:1]
     return found
 
 
-async def _told(asked: Awaitable[T], seconds: float) -> tuple[T | None, str]:
+async def _told(server: Server, asked: Awaitable[T], seconds: float) -> tuple[T | None, str]:
     """What a server said, or why it said nothing."""
     try:
         async with asyncio.timeout(seconds):
@@ -227,4 +228,4 @@ async def _told(asked: Awaitable[T], seconds: float) -> tuple[T | None, str]:
     except UsageError:
         raise
     except TopicrawlError as error:
-        return None, str(error)
+        return None, str(error).removeprefix(f"{server.address}: ")  # its name is shown beside it
