@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import socket
+import urllib.request
 from base64 import b64encode
 from collections.abc import Mapping
 from pathlib import Path
@@ -73,6 +75,32 @@ def test_what_stands_before_the_host_of_a_seed_goes_no_further(run) -> None:  # 
         )  # fmt: skip
     assert ran.code == 0, ran.err
     assert SECRET.encode() not in told(Path("dengue-fever")) + ran.err.encode()
+
+
+def test_neither_the_log_nor_the_figures_tell_what_addresses_and_cookies_hide(run) -> None:  # type: ignore[no-untyped-def]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        watched = f"127.0.0.1:{free.getsockname()[1]}"
+    links = f'<p>dengue fever <a href="/gone?page=1&amp;token={SECRET}">x</a> <a href="/last">y</a></p>'.encode()
+    figures: list[str] = []
+
+    def site(path: str) -> tuple[int, Mapping[str, str], bytes]:
+        if path == "/last":
+            with urllib.request.urlopen(f"http://{watched}/metrics", timeout=10) as got:
+                figures.append(got.read().decode())
+        return (404 if "gone" in path else 200), {"Set-Cookie": f"session={SECRET}"}, links
+
+    with live_site(site) as (address, asked):
+        ran = run(
+            "crawl", "dengue fever", "--seed", f"{address.replace('//', f'//me:{SECRET}@')}/0", "--log-format", "json",
+            "--metrics", watched, "--concurrency", "1", "--allow-net", "127.0.0.0/8", "--delay", "0", "--min-free", "0",
+        )  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert f"/gone?page=1&token={SECRET}" in asked
+    log = Path("dengue-fever/crawl.log").read_text("utf-8")
+    assert f"{address}/gone?page=1&token=***" in log
+    assert "topicrawl_pages_total" in figures[0]
+    assert SECRET not in log + ran.err + ran.out + figures[0]
 
 
 def test_workers_are_told_no_password() -> None:

@@ -24,15 +24,19 @@ log = logging.getLogger("topicrawl")
 # Beyond what every line has, events may have these.
 _FIELDS = ("failure", "detail", "attempt", "pages", "relevant", "waiting", "failed", "speed", "reason", "code")
 _USER = re.compile(r"""(//[^/\s:@"']*):[^/\s@"']+@""")
+# Sites hand such things out in links; whoever has the address has what it opens.
+_KEY = re.compile(r"""([?&](?:[\w-]*[_-])?(?:token|api_?key|password|passwd|secret|signature)=)[^&#\s"']+""", re.I)
 
 
 def masked(line: str) -> str:
-    """A line without the passwords of the addresses in it.
+    """A line without the passwords and tokens of the addresses in it.
 
     >>> masked("no answer from http://me:secret@proxy.example:3128/ and redis://:x@r/0")
     'no answer from http://me:***@proxy.example:3128/ and redis://:***@r/0'
+    >>> masked("failed http://a.example/?page=2&access_token=f81d4fae#top: not_found")
+    'failed http://a.example/?page=2&access_token=***#top: not_found'
     """
-    return _USER.sub(r"\1:***@", line)
+    return _KEY.sub(r"\1***", _USER.sub(r"\1:***@", line))
 
 
 class Text(logging.Formatter):

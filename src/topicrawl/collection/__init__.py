@@ -1,1 +1,1 @@
-"""One directory that holds a crawl."""
+"""Step 7. One directory that holds a crawl."""
