@@ -24,7 +24,7 @@ from topicrawl.strategies import make
 from topicrawl.strategies.strategy import Setting
 from topicrawl.topic import Topic
 
-BUDGET = 240
+BUDGET = 320
 HOST = "http://site.example"
 TOPIC = Topic.of("dengue fever")
 
