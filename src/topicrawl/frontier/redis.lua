@@ -1,6 +1,6 @@
-#!lua
--- The shared frontier: every operation is one run of this script, so it happens wholly or not at all. The first line
--- lets a server that is full refuse it before it has begun.
+#!lua name=topicrawl_frontier
+-- The shared frontier: every operation is one run of this function, so it happens wholly or not at all. It is kept by
+-- the server under a name of its own for each text; a server that is full refuses it before it has begun.
 --
 -- KEYS[1]  where the crawl's keys begin; all of them carry one hash tag
 -- ARGV     epoch, life of the server, time (empty: the server's own), worker, operation, what it needs
@@ -8,7 +8,7 @@
 -- :c           hash   facts, counters and the clock of the crawl
 -- :known:<n>   hash   fingerprint → code of a link that is done, dropped or put away; small, so that Redis packs it
 -- :links       hash   fingerprint → a link that waits or is out
--- :hosts       hash   host → what politeness knows of it, and the best of its links that wait: most hosts have no other
+-- :hosts       hash   host → what politeness knows of it, and the best of its links that wait: most hosts have few
 -- :queue:<h>   zset   the other waiting links of a host by score; members are rank + fingerprint
 -- :ready       zset   rank + host by the score of its best link: hosts that may be asked now
 -- :wait        zset   host by the time from which it may be asked
@@ -23,18 +23,17 @@
 -- A rank is the complement of the number a link was given when it was found: among equal scores the greatest member
 -- is the first one found, and that is the one Redis gives first from behind.
 
-local base = KEYS[1]
-local C, LINKS, HOSTS, READY, WAIT = base .. ':c', base .. ':links', base .. ':hosts', base .. ':ready', base .. ':wait'
-local LEASES, ENDS, REASONS = base .. ':leases', base .. ':ends', base .. ':reasons'
-local ATTIC, PACKS = base .. ':attic', base .. ':packs'
-local call, sub, pack, unpack_ = redis.call, string.sub, struct.pack, struct.unpack
-local max, min, floor, INF = math.max, math.min, math.floor, math.huge
-local LAST_RANK, NONE, NO_MARK = 2 ^ 48 - 1, string.rep('\0', 6), string.rep('\0', 9)
+local INF, LAST_RANK, NONE = 1 / 0, 2 ^ 48 - 1, '\0\0\0\0\0\0'
 local LINK, LINK_SIZE = '<ddI6BI2I2I2', 29 -- score, first score, number, out?, attempts, depth, length of the text
--- own delay, last, hold, wait, blocked, due, pages, leased; rank in READY; rank, score and fingerprint of its best link
-local HOST = '<ddddddI4I4c6c6dc9'
+-- own delay, last, hold, wait, blocked, due, pages, leased; which marks may be closed; whether it has a queue; rank in
+-- READY; then its best links, best first
+local HOST, HOST_SIZE = '<ddddddI4I4I4Bc6', 67
+local STAND, STAND_SIZE = '<dc6c9', 23 -- score, rank and fingerprint of a link that waits
+local HOST_AND_BEST = HOST .. 'dc6c9'
+local ROOM = 7 -- links behind the best one for which there is room with the host
 -- fingerprint, score, whether it replaces, host; depth, length of the text, text and rest of the place as they are stored
 local OFFER = '<c9dBHc0I4c0'
+local END = '<Bc0c9dBHc0I4c0' -- token, fingerprint, wait, unused, reason, offers
 local LOAD = 200 -- known links in a bucket on average; the fullest stay below the 512 that Redis packs
 local SETTLED, COMPLETED, DROPPED, AWAY = 0, 1, 2, 3
 local LATE = 0.2 -- of a lease: nobody starts a request in this last part of it
@@ -47,65 +46,131 @@ local NAMES = {
   'epoch', 'life', 'outer', 'offset', 'inner', 'crashed', 'next', 'token', 'buckets', 'closed', 'waiting', 'leased',
   'done', 'dropped', 'hosts', 'kept', 'delay', 'parallel', 'host_pages', 'lease', 'attempts', 'capacity', 'pages',
   'paused', 'pace', 'refused', 'away', 'lately' }
-local c, before = {}, {}
-for i, value in ipairs(call('HMGET', C, unpack(NAMES))) do
-  c[NAMES[i]] = NAMES[i] ~= 'lately' and tonumber(value) or value
-  before[NAMES[i]] = c[NAMES[i]]
+local TEXTS = { epoch = true, life = true, pace = true, lately = true }
+
+-- The language's own functions, which are not there yet while the server reads this.
+local call, sub, find, byte, format, match, concat, sort, remove
+local pack, unpack_, band, bor, lshift, max, min, floor
+
+local function meet()
+  call, sub, find, byte, format, match = redis.call, string.sub, string.find, string.byte, string.format, string.match
+  concat, sort, remove = table.concat, table.sort, table.remove
+  pack, unpack_, band, bor, lshift = struct.pack, struct.unpack, bit.band, bit.bor, bit.lshift
+  max, min, floor = math.max, math.min, math.floor
 end
-if not c.epoch or tostring(c.epoch) ~= ARGV[1] then
-  return redis.error_reply('WIPED')
-end
-local PARALLEL = c.parallel > 0 and c.parallel or INF
-local WANTED = c.pace .. ':wanted' -- host → when another crawl has asked for it in vain, and which one
-local HOST_PAGES = c.host_pages > 0 and c.host_pages or INF
-local worker, dirty = ARGV[4], ARGV[3] ~= ''
+
+-- What belongs to one run is set by `begin`.
+local ARGV
+local base, C, LINKS, HOSTS, READY, WAIT, LEASES, ENDS, REASONS, ATTIC, PACKS, WANTED
+local c, before, PARALLEL, HOST_PAGES, worker, dirty, time, now, level
+local seen, links, changed_links, codes -- hosts and links that were read, and what is to be written of the links
+local told, unwanted, paces, wants -- what other crawls are told, and what they have said
+local ready_changes, wait_changes -- member → score, or false where it goes
 
 local function precise(number)
-  return string.format('%.17g', number)
+  return format('%.17g', number)
+end
+
+-- How many of the buckets of known links have been split in this round.
+local function round()
+  local size = 1
+  while size * 2 <= c.buckets do size = size * 2 end
+  return size
+end
+
+-- Returns whether the crawl is there.
+local function begin(keys, argv)
+  if not call then meet() end
+  ARGV, base = argv, keys[1]
+  C, LINKS, HOSTS, READY, WAIT = base .. ':c', base .. ':links', base .. ':hosts', base .. ':ready', base .. ':wait'
+  LEASES, ENDS, REASONS = base .. ':leases', base .. ':ends', base .. ':reasons'
+  ATTIC, PACKS = base .. ':attic', base .. ':packs'
+  c, before = {}, {}
+  for i, value in ipairs(call('HMGET', C, unpack(NAMES))) do
+    local name = NAMES[i]
+    if not TEXTS[name] then value = tonumber(value) end
+    c[name], before[name] = value, value
+  end
+  if c.epoch ~= ARGV[1] then return false end
+  PARALLEL = c.parallel > 0 and c.parallel or INF
+  HOST_PAGES = c.host_pages > 0 and c.host_pages or INF
+  WANTED = c.pace .. ':wanted' -- host → when another crawl has asked for it in vain, and which one
+  worker, dirty = ARGV[4], ARGV[3] ~= ''
+  seen, links, changed_links, codes = {}, {}, {}, {}
+  told, unwanted, paces, wants = {}, {}, {}, {}
+  ready_changes, wait_changes = {}, {}
+  level = round()
+  return true
 end
 
 -- Time: forward only, also when the clock is set back.
-
-local time = tonumber(ARGV[3])
-if not time then
-  local now = call('TIME')
-  time = now[1] + now[2] / 1e6
-end
-if time < c.outer then
-  c.offset = c.offset + c.outer - time
-  dirty = true
-end
-c.outer = time
-local now = max(c.inner, time + c.offset)
-c.inner = now
-if c.life ~= ARGV[2] then
-  -- Another life of the server: the end of its log may be gone, and with it leases whose requests are yet to leave.
-  if c.life ~= '' then c.crashed = now + min(FRESH, (1 - LATE) * c.lease) end
-  c.life, dirty = ARGV[2], true
+local function look_at_the_clock()
+  time = tonumber(ARGV[3])
+  if not time then
+    local now = call('TIME')
+    time = now[1] + now[2] / 1e6
+  end
+  if time < c.outer then
+    c.offset = c.offset + c.outer - time
+    dirty = true
+  end
+  c.outer = time
+  now = max(c.inner, time + c.offset)
+  c.inner = now
+  if c.life ~= ARGV[2] then
+    -- Another life of the server: the end of its log may be gone, and with it leases whose requests are yet to leave.
+    if c.life ~= '' then c.crashed = now + min(FRESH, (1 - LATE) * c.lease) end
+    c.life, dirty = ARGV[2], true
+  end
 end
 
 -- Hosts
 
-local seen = {}
-
-local function host(name, stored)
-  local h = seen[name]
-  if h then return h end
-  if stored == nil then stored = call('HGET', HOSTS, name) end
-  h = { name = name }
+local function host_from(name, stored)
+  local h
   if stored then
-    h.own, h.last, h.hold, h.wait, h.blocked, h.due, h.pages, h.leased, h.filed, h.top, h.score, h.best =
-      unpack_(HOST, stored)
+    local own, last, hold, wait, blocked, due, pages, leased, shut, more, filed = unpack_(HOST, stored)
+    local score, top, best, line = -INF, NONE, '', ''
+    if #stored > HOST_SIZE then
+      score, top, best = unpack_(STAND, stored, HOST_SIZE + 1)
+      line = sub(stored, HOST_SIZE + STAND_SIZE + 1)
+    end
+    h = {
+      name = name, own = own, last = max(last, c.crashed), hold = hold, wait = wait, blocked = blocked, due = due,
+      pages = pages, leased = leased, shut = shut, more = more == 1, filed = filed, score = score, top = top,
+      best = best, line = line, delay = max(c.delay, own), touched = false, moved = false, unsaved = false,
+      vacant = false, added = false }
   else
-    h.own, h.last, h.hold, h.wait, h.blocked, h.due, h.pages, h.leased = 0, -INF, -INF, 0, -INF, -INF, 0, 0
-    h.filed, h.top, h.score, h.best, h.touched = NONE, NONE, -INF, NO_MARK, true
-    h.is_new = true -- so nothing is known of its links either
+    h = {
+      name = name, own = 0, last = c.crashed, hold = -INF, wait = 0, blocked = -INF, due = -INF,
+      pages = 0, leased = 0, shut = 0, more = false, filed = NONE, score = -INF, top = NONE,
+      best = '', line = '', delay = c.delay, touched = true, moved = false, unsaved = true,
+      vacant = false, added = false }
     c.hosts = c.hosts + 1
   end
-  h.delay = max(c.delay, h.own)
-  h.last = max(h.last, c.crashed)
   seen[name] = h
   return h
+end
+
+local function host(name)
+  return seen[name] or host_from(name, call('HGET', HOSTS, name))
+end
+
+-- Hosts that are about to be looked at, in one go.
+local function read_hosts(names)
+  local missing, count = {}, 0
+  for _, name in ipairs(names) do
+    if not seen[name] and not missing[name] then
+      count = count + 1
+      missing[count], missing[name] = name, true
+    end
+  end
+  for i = 1, count, 1000 do
+    local last = min(i + 999, count)
+    for n, stored in ipairs(call('HMGET', HOSTS, unpack(missing, i, last))) do
+      host_from(missing[i + n - 1], stored)
+    end
+  end
 end
 
 local function queue_of(h)
@@ -122,8 +187,6 @@ local function ready_at(h)
 end
 
 -- Other crawls on this server are told until when a host is taken.
-local told, unwanted = {}, {}
-
 local function tell(h, at)
   if c.pace ~= '' then told[h.name] = at - c.offset end
 end
@@ -137,8 +200,9 @@ end
 local function tell_free(h)
   if c.pace == '' then return end
   tell(h, max(h.last + h.delay, h.hold))
-  local want = call('HGET', WANTED, h.name)
-  local at, who = string.match(want or '', '^(%S+) (.*)$')
+  local want = wants[h.name]
+  if want == nil then want = call('HGET', WANTED, h.name) end
+  local at, who = match(want or '', '^(%S+) (.*)$')
   -- It asks again once in a delay; whoever does not has lost interest.
   if at and who ~= base and time - at < 2 * h.delay + 2 then
     h.hold = max(h.hold, h.last + 2 * h.delay, now + h.delay) + TURN
@@ -148,7 +212,12 @@ end
 -- Whether another crawl has the host at the moment; then it is looked at again a little later.
 local function is_taken(h)
   if c.pace == '' then return false end
-  local until_ = told[h.name] or tonumber(call('ZSCORE', c.pace, h.name) or '-inf')
+  local until_ = told[h.name]
+  if not until_ then
+    local said = paces[h.name]
+    if said == nil then said = call('ZSCORE', c.pace, h.name) end
+    until_ = tonumber(said or '-inf')
+  end
   -- What lies further ahead was written before the clock was set back.
   if until_ <= time or until_ > time + max(AHEAD, 2 * c.lease) then return false end
   call('HSET', WANTED, h.name, precise(time) .. ' ' .. base)
@@ -173,7 +242,14 @@ local function all(command, key, values)
   end
 end
 
--- Links that stand behind the best one. They are written together, at the end or before anybody looks at the queue.
+-- What precedes: the better score, and among equal ones what was found first. Ranks are compared as numbers: how texts
+-- compare depends on the language of the server.
+local function precedes(score, rank, other_score, other_rank)
+  if score ~= other_score then return score > other_score end
+  return unpack_('>I6', rank) > unpack_('>I6', other_rank)
+end
+
+-- Links for which there is no room with their host. They are written together, at the end or before anybody looks.
 local function stand_behind(h, score, member)
   local added = h.added
   if not added then
@@ -182,41 +258,111 @@ local function stand_behind(h, score, member)
   end
   local count = #added
   added[count + 1], added[count + 2] = score, member
+  if not h.more then h.more, h.unsaved = true, true end
 end
 
 local function line_written(h)
   if h.added then
     all('ZADD', queue_of(h), h.added)
-    h.added = nil
+    h.added = false
   end
 end
 
--- The best link of a host has gone, or may not be the best any more: whichever is the best is found in the queue.
-local function vacate(h, gone)
-  if h.top ~= NONE and not gone then stand_behind(h, h.score, h.top .. h.best) end
-  h.top, h.score, h.best, h.vacant, h.touched = NONE, -INF, NO_MARK, true, true
+-- The best link of a host has gone: the next one steps forward, or is found in the queue when it is needed.
+local function advance(h)
+  local line = h.line
+  if line ~= '' then
+    h.score, h.top, h.best = unpack_(STAND, line)
+    h.line = sub(line, STAND_SIZE + 1)
+  else
+    h.top, h.score, h.best, h.vacant = NONE, -INF, '', h.more
+  end
+  h.moved, h.touched = true, true
 end
 
 -- What is taken away is named, so that reading the log again takes the same away.
 local function look(h)
   line_written(h)
-  local top = call('ZRANGE', queue_of(h), -1, -1, 'WITHSCORES')
-  if top[1] then
-    call('ZREM', queue_of(h), top[1])
-    h.top, h.score, h.best = sub(top[1], 1, 6), tonumber(top[2]), sub(top[1], 7)
+  local tops = call('ZRANGE', queue_of(h), -1 - ROOM, -1, 'WITHSCORES')
+  local count, members, stands = #tops, {}, {}
+  for i = count - 1, 1, -2 do
+    members[#members + 1] = tops[i]
+    stands[#stands + 1] = pack('<d', tonumber(tops[i + 1])) .. tops[i]
   end
-  h.vacant, h.moved = false, true
+  if count > 0 then
+    call('ZREM', queue_of(h), unpack(members))
+    h.score, h.top, h.best = unpack_(STAND, stands[1])
+    h.line = concat(stands, '', 2)
+  end
+  h.vacant, h.more, h.moved, h.touched = false, count == 2 * (1 + ROOM), true, true
 end
 
-local function precedes(score, rank, other_score, other_rank)
-  if score ~= other_score then return score > other_score end
-  -- As numbers: how texts compare depends on the language of the server.
-  return unpack_('>I6', rank) > unpack_('>I6', other_rank)
+-- All of its links into the queue.
+local function retreat(h)
+  if h.top ~= NONE then stand_behind(h, h.score, h.top .. h.best) end
+  for at = 1, #h.line, STAND_SIZE do
+    stand_behind(h, unpack_('<d', h.line, at), sub(h.line, at + 8, at + STAND_SIZE - 1))
+  end
+  h.line = ''
+  advance(h)
+  line_written(h)
 end
 
--- Put a host where it belongs after a change; it is written down at the end. Where many are filed, what comes to READY
--- and what leaves it is collected.
-local function file(h, come, gone)
+-- Whether a link is before the one at that place of the line.
+local function is_before(score, rank, line, at)
+  local other = unpack_('<d', line, at)
+  if score ~= other then return score > other end
+  return unpack_('>I6', rank) > unpack_('>I6', line, at + 8)
+end
+
+-- Where a link stands in the line of its host.
+local function place_of(h, rank, mark)
+  local line, member, at = h.line, rank .. mark, 1
+  while true do
+    at = find(line, member, at, true)
+    if not at or at % STAND_SIZE == 9 then return at and at - 8 end
+    at = at + 1
+  end
+end
+
+-- Into the line, at its place; who stood last may have to leave it.
+local function insert(h, score, rank, mark)
+  local line = h.line
+  local at = #line
+  while at > 0 and is_before(score, rank, line, at - STAND_SIZE + 1) do at = at - STAND_SIZE end
+  line = sub(line, 1, at) .. pack(STAND, score, rank, mark) .. sub(line, at + 1)
+  if #line > ROOM * STAND_SIZE then
+    at = ROOM * STAND_SIZE
+    stand_behind(h, unpack_('<d', line, at + 1), sub(line, at + 9))
+    line = sub(line, 1, at)
+  end
+  h.line, h.unsaved = line, true
+end
+
+-- Whether a link is for the queue: everybody with the host comes before everybody in the queue.
+local function is_behind(h, score, rank)
+  if h.vacant then return true end
+  local size = #h.line
+  if h.top == NONE or not h.more and size < ROOM * STAND_SIZE then return false end
+  if size > 0 then return not is_before(score, rank, h.line, size - STAND_SIZE + 1) end
+  return not precedes(score, rank, h.score, h.top)
+end
+
+local function line_up(mark, score, rank, h)
+  if is_behind(h, score, rank) then
+    stand_behind(h, score, rank .. mark)
+  elseif h.top == NONE then
+    h.top, h.score, h.best, h.moved, h.touched = rank, score, mark, true, true
+  elseif precedes(score, rank, h.score, h.top) then
+    insert(h, h.score, h.top, h.best)
+    h.top, h.score, h.best, h.moved, h.touched = rank, score, mark, true, true
+  else
+    insert(h, score, rank, mark)
+  end
+end
+
+-- Put a host where it belongs after a change; all of it is written down at the end, or before anybody looks.
+local function file(h)
   if h.vacant then look(h) end
   local rank, due = NONE, -INF
   if h.top ~= NONE and h.leased < PARALLEL and h.pages + h.leased < HOST_PAGES then
@@ -227,33 +373,37 @@ local function file(h, come, gone)
       due = at
     end
   end
-  if h.filed ~= NONE and h.filed ~= rank then
-    if gone then gone[#gone + 1] = h.filed .. h.name else call('ZREM', READY, h.filed .. h.name) end
-  end
-  if rank ~= NONE and (h.filed ~= rank or h.moved) then
-    if come then
-      come[#come + 1], come[#come + 2] = h.score, rank .. h.name
-    else
-      call('ZADD', READY, h.score, rank .. h.name)
-    end
-  end
-  if due == -INF and h.due ~= -INF then
-    call('ZREM', WAIT, h.name)
-  elseif due ~= h.due then
-    call('ZADD', WAIT, due, h.name)
-  end
+  if h.filed ~= NONE and h.filed ~= rank then ready_changes[h.filed .. h.name] = false end
+  if rank ~= NONE and (h.filed ~= rank or h.moved) then ready_changes[rank .. h.name] = h.score end
+  if due ~= h.due then wait_changes[h.name] = due ~= -INF and due end
   h.filed, h.due, h.touched, h.moved, h.unsaved = rank, due, false, false, true
 end
 
--- Links that are done or dropped: a code each, in buckets that are split one after the other as they fill.
-
-local function round()
-  local size = 1
-  while size * 2 <= c.buckets do size = size * 2 end
-  return size
+local function write_changes(key, changes)
+  local come, gone = {}, {}
+  for member, score in pairs(changes) do
+    if score then
+      come[#come + 1], come[#come + 2] = score, member
+    else
+      gone[#gone + 1] = member
+    end
+  end
+  all('ZREM', key, gone)
+  all('ZADD', key, come)
 end
 
-local level = round()
+local function write_files()
+  if next(ready_changes) then
+    write_changes(READY, ready_changes)
+    ready_changes = {}
+  end
+  if next(wait_changes) then
+    write_changes(WAIT, wait_changes)
+    wait_changes = {}
+  end
+end
+
+-- Links that are done or dropped: a code each, in buckets that are split one after the other as they fill.
 
 local function bucket(mark)
   local number = unpack_('>I4', mark)
@@ -280,18 +430,27 @@ local function split()
   level = round()
 end
 
-local function close(mark, code)
+-- Most hosts have nothing that is closed, or little: a bit for each mark saves most of the looks.
+local function may_be_shut(h, mark)
+  return band(h.shut, lshift(1, byte(mark, 9))) ~= 0
+end
+
+local function close(mark, code, h)
+  if not may_be_shut(h, mark) then h.shut, h.unsaved = bor(h.shut, lshift(1, byte(mark, 9))), true end
   if call('HSET', bucket(mark), mark, code) == 1 then
     c.closed = c.closed + 1
     if c.closed > LOAD * c.buckets then split() end
   end
 end
 
+-- What is known of a link that does not wait and is not out.
+local function closed(mark, h)
+  return may_be_shut(h, mark) and call('HGET', bucket(mark), mark)
+end
+
 local function open(mark)
   c.closed = c.closed - call('HDEL', bucket(mark), mark)
 end
-
-local codes = {}
 
 local function code(reason, kind)
   if codes[reason] then return codes[reason] * 3 + kind end
@@ -316,16 +475,13 @@ end
 
 -- Links that wait or are out
 
-local links, changed_links = {}, {}
-
 local function read(mark, stored)
   local link = false
   if stored then
-    link = { mark = mark }
-    local length
-    link.score, link.first, link.number, link.out, link.attempts, link.depth, length = unpack_(LINK, stored)
-    link.text = sub(stored, LINK_SIZE + 1, LINK_SIZE + length)
-    link.place = sub(stored, LINK_SIZE + length + 1)
+    local score, first, number, out, attempts, depth, length = unpack_(LINK, stored)
+    link = {
+      mark = mark, score = score, first = first, number = number, out = out, attempts = attempts, depth = depth,
+      text = sub(stored, LINK_SIZE + 1, LINK_SIZE + length), place = sub(stored, LINK_SIZE + length + 1) }
   end
   links[mark] = link
   return link
@@ -352,44 +508,30 @@ local function store(link)
   links[link.mark], changed_links[link.mark] = link, true
 end
 
-local function line_up(mark, score, rank, h)
-  if h.vacant then
-    stand_behind(h, score, rank .. mark)
-  elseif h.top == NONE then
-    h.top, h.score, h.best, h.moved, h.touched = rank, score, mark, true, true
-  elseif precedes(score, rank, h.score, h.top) then
-    stand_behind(h, h.score, h.top .. h.best)
-    h.top, h.score, h.best, h.moved, h.touched = rank, score, mark, true, true
+-- A link waits no longer.
+local function step_out(link, h)
+  local rank = rank_of(link)
+  local at = place_of(h, rank, link.mark)
+  if h.top == rank then
+    advance(h)
+  elseif at then
+    h.line, h.unsaved = sub(h.line, 1, at - 1) .. sub(h.line, at + STAND_SIZE), true
   else
-    -- Nothing is stored of the host that would change by that.
-    stand_behind(h, score, rank .. mark)
+    line_written(h)
+    call('ZREM', queue_of(h), rank .. link.mark)
   end
 end
 
 -- A link that waits has another score.
 local function move(link, h)
   local rank = rank_of(link)
-  if not h.vacant then
-    if h.top == rank and link.score >= h.score then
-      h.score, h.moved, h.touched = link.score, true, true
-      return
-    elseif h.top == rank then
-      vacate(h, true)
-    elseif precedes(link.score, rank, h.score, h.top) then
-      vacate(h)
-    end
-  end
-  stand_behind(h, link.score, rank .. link.mark)
-end
-
--- A link waits no longer.
-local function step_out(link, h)
-  local rank = rank_of(link)
-  if not h.vacant and h.top == rank then
-    vacate(h, true)
+  if h.top == rank and link.score >= h.score then
+    h.score, h.moved, h.touched = link.score, true, true
+  elseif h.top ~= rank and is_behind(h, link.score, rank) and not place_of(h, rank, link.mark) then
+    stand_behind(h, link.score, rank .. link.mark)
   else
-    line_written(h)
-    call('ZREM', queue_of(h), rank .. link.mark)
+    step_out(link, h)
+    line_up(link.mark, link.score, rank, h)
   end
 end
 
@@ -397,19 +539,18 @@ local function forget(mark)
   links[mark], changed_links[mark] = false, true
 end
 
-local function drop(mark, code_)
+local function drop(mark, code_, h)
   forget(mark)
-  close(mark, code_)
+  close(mark, code_, h)
   c.waiting, c.dropped = c.waiting - 1, c.dropped + 1
 end
 
 local function drop_host(h)
   local budget = code('host_budget', DROPPED)
-  h.is_new = false
-  vacate(h)
-  line_written(h)
+  retreat(h)
+  if not h.more then return end
   for _, each in ipairs(call('ZRANGE', queue_of(h), 0, -1)) do
-    drop(sub(each, 7), budget)
+    drop(sub(each, 7), budget, h)
   end
   call('DEL', queue_of(h))
 end
@@ -419,26 +560,21 @@ local function sweep()
   local surplus = c.waiting - floor(c.capacity * 0.9)
   local worst = {}
   for _, name in ipairs(call('HKEYS', HOSTS)) do host(name) end
-  -- From here on links of any host may be known; and its best link must be seen as well.
-  for _, h in pairs(seen) do
-    h.is_new = false
-    vacate(h)
-    line_written(h)
-  end
+  for _, h in pairs(seen) do retreat(h) end
   for name in pairs(seen) do
     local found = call('ZRANGE', base .. ':queue:' .. name, 0, surplus - 1, 'WITHSCORES')
     for i = 1, #found, 2 do
       worst[#worst + 1] = { tonumber(found[i + 1]), found[i], name }
     end
   end
-  table.sort(worst, function(a, b)
+  sort(worst, function(a, b)
     if a[1] ~= b[1] then return a[1] < b[1] end
     return a[2] < b[2]
   end)
   for i = 1, surplus do
     local score, each, name = worst[i][1], worst[i][2], worst[i][3]
     call('ZREM', base .. ':queue:' .. name, each)
-    drop(sub(each, 7), 'D' .. pack('<d', score))
+    drop(sub(each, 7), 'D' .. pack('<d', score), seen[name])
   end
 end
 
@@ -446,9 +582,7 @@ end
 
 local function come_back(token, count)
   local out = call('HGET', LEASES, token)
-  local mark, h = sub(out, 1, 9), nil
-  local length = unpack_('<I2', sub(out, 10, 11))
-  h = host(sub(out, 12, 11 + length))
+  local mark, h = sub(out, 1, 9), host(sub(out, 12, 11 + unpack_('<I2', out, 10)))
   call('HDEL', LEASES, token)
   call('ZREM', ENDS, token)
   h.leased = h.leased - 1
@@ -459,7 +593,7 @@ local function come_back(token, count)
   if not count then
     link.attempts = link.attempts - 1
   elseif link.attempts >= c.attempts then
-    drop(mark, code('set_aside', DROPPED))
+    drop(mark, code('set_aside', DROPPED), h)
     return h
   end
   link.out = 0
@@ -476,14 +610,20 @@ local function lease_of(token, mark)
 end
 
 local function flush()
-  local hosts, kept, gone, come, leave = {}, {}, {}, {}, {}
-  for _, h in pairs(seen) do
-    if h.touched then file(h, come, leave) end
+  local hosts, kept, gone = {}, {}, {}
+  for name, h in pairs(seen) do
+    if h.touched then file(h) end
     if h.added then line_written(h) end
     if h.unsaved then
-      hosts[#hosts + 1] = h.name
-      hosts[#hosts + 1] = pack(HOST, h.own, h.last, h.hold, h.wait, h.blocked, h.due, h.pages, h.leased, h.filed, h.top,
-        h.score, h.best)
+      local more = h.more and 1 or 0
+      hosts[#hosts + 1] = name
+      if h.top ~= NONE then
+        hosts[#hosts + 1] = pack(HOST_AND_BEST, h.own, h.last, h.hold, h.wait, h.blocked, h.due, h.pages, h.leased,
+          h.shut, more, h.filed, h.score, h.top, h.best) .. h.line
+      else
+        hosts[#hosts + 1] = pack(HOST, h.own, h.last, h.hold, h.wait, h.blocked, h.due, h.pages, h.leased, h.shut,
+          more, h.filed)
+      end
     end
   end
   local count = 0
@@ -500,8 +640,7 @@ local function flush()
   for name, at in pairs(told) do pace[#pace + 1], pace[#pace + 2] = at, name end
   all('ZADD', c.pace, pace)
   all('HDEL', WANTED, unwanted)
-  all('ZREM', READY, leave)
-  all('ZADD', READY, come)
+  write_files()
   all('HSET', HOSTS, hosts)
   all('HSET', LINKS, kept)
   all('HDEL', LINKS, gone)
@@ -553,50 +692,53 @@ local function comes_back(mark, h, old, score, reopen)
   return true
 end
 
--- Read what is stored of many links and hosts at once, if it is not known yet.
-local function prefetch(marks, names)
+-- Read what is stored of many links at once, if it is not known yet.
+local function read_links(marks)
   for i = 1, #marks, 1000 do
     local last = min(i + 999, #marks)
     for n, stored in ipairs(call('HMGET', LINKS, unpack(marks, i, last))) do
-      if links[marks[i + n - 1]] == nil then read(marks[i + n - 1], stored) end
+      local mark = marks[i + n - 1]
+      if links[mark] == nil then read(mark, stored) end
     end
-  end
-  local missing = {}
-  for _, name in ipairs(names) do
-    if not seen[name] and not missing[name] then
-      missing[#missing + 1], missing[name] = name, true
-    end
-  end
-  for i = 1, #missing, 1000 do
-    local last = min(i + 999, #missing)
-    for n, stored in ipairs(call('HMGET', HOSTS, unpack(missing, i, last))) do host(missing[i + n - 1], stored) end
   end
 end
 
--- The offers in a text; marks and hosts are appended to those of others.
-local function offered(blob, marks, names)
-  local offers, count, at, size = {}, 0, 1, #blob
+-- The offers in a text; hosts are appended to those of others.
+local function offered(blob, names)
+  local offers, count, at, size, named = {}, 0, 1, #blob, #names
   while at <= size do
     local mark, score, replace, name, rest
     mark, score, replace, name, rest, at = unpack_(OFFER, blob, at)
     offers[count + 1], offers[count + 2], offers[count + 3], offers[count + 4], offers[count + 5] =
       mark, score, replace, name, rest
-    count = count + 5
-    marks[#marks + 1] = mark
-    names[#names + 1] = name
+    count, named = count + 5, named + 1
+    names[named] = name
   end
   return offers
 end
 
+-- Which of them may wait or be out; of most hosts all that wait are at hand.
+local function may_be_there(offers, marks)
+  local count = #marks
+  for i = 1, #offers, 5 do
+    local mark, h = offers[i], seen[offers[i + 3]]
+    if h.more or h.leased > 0 or h.best == mark or h.line ~= '' and find(h.line, mark, 1, true) then
+      count = count + 1
+      marks[count] = mark
+    end
+  end
+end
+
+-- Hosts were read, and what may be there of the links.
 local function absorb(offers, reopen)
   local new = 0
   for i = 1, #offers, 5 do
-    local mark, score, h = offers[i], offers[i + 1], host(offers[i + 3])
-    local link = link_of(mark)
+    local mark, score, h = offers[i], offers[i + 1], seen[offers[i + 3]]
+    local link = links[mark]
     if link then
-      if not is_spent(h) then take(link, h, score, offers[i + 2], offers[i + 4]) end
+      if not is_spent(h) then take(link_of(mark), h, score, offers[i + 2], offers[i + 4]) end
     else
-      local old = not h.is_new and call('HGET', bucket(mark), mark)
+      local old = closed(mark, h)
       local welcome
       if old then
         welcome = comes_back(mark, h, old, score, reopen)
@@ -614,16 +756,18 @@ end
 
 local function absorb_all(blob, reopen)
   local marks, names = {}, {}
-  local offers = offered(blob, marks, names)
-  prefetch(marks, names)
+  local offers = offered(blob, names)
+  read_hosts(names)
+  may_be_there(offers, marks)
+  read_links(marks)
   return absorb(offers, reopen)
 end
 
 -- The best link of a host goes out.
 local function hand_out(h)
   local mark, score = h.best, h.score
-  vacate(h, true)
-  look(h)
+  advance(h)
+  if h.vacant then look(h) end
   -- Tokens follow the clock, so that none is given a second time when the server has lost the end of its log.
   c.token = max(c.token + 1, floor(now * 1e6))
   h.last, h.leased = now, h.leased + 1
@@ -635,29 +779,33 @@ local function hand_out(h)
   return { mark = mark, host = h.name, token = c.token, score = score }
 end
 
--- Write down what was handed out → token, host, link, …
+-- Write down what was handed out → for each the lengths of token, host and link, then these
 local function handed_out(out)
   local marks, leases, ends, answer = {}, {}, {}, {}
   for i, lease in ipairs(out) do marks[i] = lease.mark end
-  prefetch(marks, {})
+  local stored = out[1] and call('HMGET', LINKS, unpack(marks))
   for i, lease in ipairs(out) do
-    local link, name, token = link_of(lease.mark), lease.host, precise(lease.token)
-    link.attempts, link.out = link.attempts + 1, 1
-    store(link)
-    leases[2 * i - 1], leases[2 * i] = token, link.mark .. pack('<I2', #name) .. name .. worker
+    local mark, name, token = lease.mark, lease.host, precise(lease.token)
+    local link = stored[i]
+    -- What came back in this very run is not written yet.
+    if changed_links[mark] then link = packed(link_of(mark)) end
+    link = sub(link, 1, 22) .. pack('<BI2', 1, unpack_('<I2', link, 24) + 1) .. sub(link, 26)
+    links[mark], changed_links[mark] = true, link
+    leases[2 * i - 1], leases[2 * i] = token, mark .. pack('<I2', #name) .. name .. worker
     ends[2 * i - 1], ends[2 * i] = now + c.lease, token
-    answer[3 * i - 2], answer[3 * i - 1], answer[3 * i] = token, name, packed(link)
+    answer[i] = pack('<BI2I4', #token, #name, #link) .. token .. name .. link
   end
   all('HSET', LEASES, leases)
   all('ZADD', ENDS, ends)
-  return answer
+  return concat(answer)
 end
 
 local function promote()
-  for _, name in ipairs(call('ZRANGE', WAIT, '-inf', now, 'BYSCORE')) do
-    file(host(name))
-    dirty = true
-  end
+  local due = call('ZRANGE', WAIT, '-inf', now, 'BYSCORE')
+  if not due[1] then return end
+  read_hosts(due)
+  for _, name in ipairs(due) do file(seen[name]) end
+  dirty = true
 end
 
 -- What can be asked for
@@ -714,13 +862,16 @@ local function best_out(count, least, out)
   local tops = call('ZRANGE', READY, -count, -1, 'WITHSCORES')
   local names, again, at, skipped = {}, {}, #tops - 1, false
   for i = 1, #tops, 2 do names[#names + 1] = sub(tops[i], 7) end
-  prefetch({}, names)
+  read_hosts(names)
+  if c.pace ~= '' and names[1] then
+    for i, said in ipairs(call('ZMSCORE', c.pace, unpack(names))) do paces[names[i]] = said end
+  end
   while count > 0 do
     local i, h, score = best_of(again), nil, tonumber(tops[at + 1] or '-inf')
     local other = again[i]
     if other and (at < 1 or precedes(other.score, other.top, score, sub(tops[at], 1, 6))) then
       h, score = other, other.score
-      table.remove(again, i)
+      remove(again, i)
     elseif at < 1 then
       return skipped
     else
@@ -747,6 +898,7 @@ local function file_touched()
   for _, h in pairs(seen) do
     if h.touched then file(h) end
   end
+  write_files()
 end
 
 -- count, focus, how many may be out in all where none is worth it → token, host, link, …
@@ -772,48 +924,53 @@ function run.lease()
   return handed_out(out)
 end
 
--- for each: token, mark, reason, wait, unused, offers → 1 or 0 each, then pages kept in all
+-- for each: token, mark, wait, unused, reason, offers → a digit each, 1 or 0; pages kept in all
 function run.complete()
-  local tokens, marks, names, offers, answers, gone = {}, {}, {}, {}, {}, {}
-  for at = 6, #ARGV, 6 do
-    tokens[#tokens + 1], marks[#marks + 1] = ARGV[at], ARGV[at + 1]
+  local blob, at, count = ARGV[6], 1, 0
+  local tokens, marks, waits, unused, reasons, offers = {}, {}, {}, {}, {}, {}
+  local names, gone, maybe, answers = {}, {}, {}, {}
+  while at <= #blob do
+    count = count + 1
+    tokens[count], marks[count], waits[count], unused[count], reasons[count], offers[count], at = unpack_(END, blob, at)
   end
   local leases = call('HMGET', LEASES, unpack(tokens))
   for i, out in ipairs(leases) do
-    local mark = ARGV[6 * i + 1]
-    if out and sub(out, 1, 9) == mark then
-      names[#names + 1] = sub(out, 12, 11 + unpack_('<I2', sub(out, 10, 11)))
-      leases[i] = names[#names]
-      offers[i] = offered(ARGV[6 * i + 5], marks, names)
-      gone[#gone + 1] = tokens[i]
-    else
-      leases[i] = false
+    leases[i] = false
+    if out and sub(out, 1, 9) == marks[i] then
+      leases[i] = sub(out, 12, 11 + unpack_('<I2', out, 10))
+      gone[#gone + 1], names[#names + 1] = tokens[i], leases[i]
     end
   end
-  prefetch(marks, names)
+  if c.pace ~= '' and names[1] then
+    for i, want in ipairs(call('HMGET', WANTED, unpack(names))) do wants[names[i]] = want end
+  end
+  for i = 1, count do offers[i] = leases[i] and offered(offers[i], names) end
+  read_hosts(names)
+  for i = 1, count do
+    if leases[i] then may_be_there(offers[i], maybe) end
+  end
+  read_links(maybe)
   all('HDEL', LEASES, gone)
   all('ZREM', ENDS, gone)
   for i, name in ipairs(leases) do
-    local at = 6 * i
     if name then
-      local h, mark, reason = host(name), ARGV[at + 1], ARGV[at + 2]
-      h.leased, h.pages = h.leased - 1, h.pages + 1
-      if ARGV[at + 4] == '1' then h.last = h.last - h.delay end
-      postpone(h, tonumber(ARGV[at + 3]))
+      local h, mark, reason = seen[name], marks[i], reasons[i]
+      h.leased, h.pages, h.touched = h.leased - 1, h.pages + 1, true
+      if unused[i] == 1 then h.last = h.last - h.delay end
+      postpone(h, waits[i])
       forget(mark)
-      close(mark, code(reason, COMPLETED))
+      close(mark, code(reason, COMPLETED), h)
       c.leased, c.done = c.leased - 1, c.done + 1
       if reason == 'fetched' then c.kept = c.kept + 1 end
-      tell_free(touch(h))
+      tell_free(h)
       if is_spent(h) then drop_host(h) end
       absorb(offers[i], false)
     else
       c.refused = (c.refused or 0) + 1
     end
-    answers[i] = name and 1 or 0
+    answers[i] = name and '1' or '0'
   end
-  answers[#answers + 1] = c.kept
-  return answers
+  return { concat(answers), c.kept }
 end
 
 -- token, mark, wait, count, unused → 1 or 0
@@ -894,16 +1051,16 @@ function run.settle()
       if link.out == 0 then
         step_out(link, h)
         forget(mark)
-        close(mark, reason)
+        close(mark, reason, h)
         c.waiting, c.done = c.waiting - 1, c.done + 1
       end
     else
-      local old = call('HGET', bucket(mark), mark)
+      local old = closed(mark, h)
       local kind = old and kind_of(old)
       if not old or kind == DROPPED or kind == AWAY then
         if kind == DROPPED then c.dropped = c.dropped - 1 end
         if kind == AWAY then c.away = c.away - 1 end
-        close(mark, reason)
+        close(mark, reason, h)
         c.done = c.done + 1
       end
     end
@@ -939,7 +1096,7 @@ function run.put_away()
       local h = host(ARGV[i + 1])
       step_out(link, h)
       forget(mark)
-      close(mark, 'A' .. pack('<d', link.score))
+      close(mark, 'A' .. pack('<d', link.score), h)
       count = count + 1
     end
   end
@@ -960,11 +1117,11 @@ function run.take_back()
   call('HDEL', ATTIC, ARGV[6])
   for i = 7, #ARGV, 3 do
     local mark, h = ARGV[i], host(ARGV[i + 1])
-    local old = call('HGET', bucket(mark), mark)
+    local old = closed(mark, h)
     if old and kind_of(old) == AWAY then
       c.away = c.away - 1
       if is_spent(h) then
-        close(mark, code('host_budget', DROPPED))
+        close(mark, code('host_budget', DROPPED), h)
         c.dropped = c.dropped + 1
       else
         open(mark)
@@ -1019,14 +1176,23 @@ function run.next_ready()
 end
 
 -- Nobody waits for a worker that does not answer: what is overdue goes back before anything else is done.
-for _, token in ipairs(call('ZRANGE', ENDS, '-inf', now, 'BYSCORE')) do
-  local ended = tonumber(call('ZSCORE', ENDS, token))
-  local h = come_back(token, true)
-  -- A request may have left as late as is allowed.
-  h.hold = max(h.hold, ended - LATE * c.lease + h.delay)
-  dirty = true
+local function take_back_overdue()
+  for _, token in ipairs(call('ZRANGE', ENDS, '-inf', now, 'BYSCORE')) do
+    local ended = tonumber(call('ZSCORE', ENDS, token))
+    local h = come_back(token, true)
+    -- A request may have left as late as is allowed.
+    h.hold = max(h.hold, ended - LATE * c.lease + h.delay)
+    dirty = true
+  end
 end
 
-local answer = run[ARGV[5]]()
-flush()
-return answer
+redis.register_function('topicrawl_frontier', function(keys, argv)
+  if not begin(keys, argv) then return redis.error_reply('WIPED') end
+  look_at_the_clock()
+  take_back_overdue()
+  local answer = run[ARGV[5]]()
+  flush()
+  -- What was read is not kept until the next run, which begins with what the keys hold.
+  seen, links, changed_links, ready_changes, wait_changes, told = nil, nil, nil, nil, nil, nil
+  return answer
+end)

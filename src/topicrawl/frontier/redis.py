@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 
 from topicrawl.frontier.contract import Counts, End, Entry, Lease, Offer
 from topicrawl.frontier.known import check_scores
-from topicrawl.frontier.redis_links import Waiting, best_of, closed, mark, offered, waiting
+from topicrawl.frontier.redis_links import closed, ended, handed_out, mark, offered, stands, waiting
 from topicrawl.frontier.redis_server import Server
 from topicrawl.frontier.redis_turns import Turns
 from topicrawl.records import Place
 from topicrawl.urls import host as host_of
 
 _CHUNK = 2000  # links that are scored anew, or hosts that are looked at, at a time
+_YES = ord("1")
 _POLL = 0.2  # seconds after which others may have found something
 
 
@@ -75,7 +76,7 @@ class RedisLook:
         """The best waiting links, whether or not their hosts are ready."""
         found: list[tuple[float, bytes]] = []
         async for hosts in self.hosts(_CHUNK):
-            found += [best for _, stored in hosts if (best := best_of(stored)) is not None]
+            found += [best for _, stored in hosts for best in stands(stored)]
             asked: list[tuple[str | bytes | float, ...]] = [
                 ("ZRANGE", self.base.encode() + b":queue:" + name, -max(n, 1), -1, "WITHSCORES") for name, _ in hosts
             ]
@@ -140,11 +141,8 @@ class Redis(RedisLook):
         if not self.turns.lease_seconds:
             self.turns.lease_seconds = float(await self.server.ask("HGET", f"{self.base}:c", "lease") or 60.0)
         until, start = self._local() + self.turns.lease_seconds, self.turns.latest()
-        answer = await self._run("lease", n, repr(focus), few)
         found = []
-        for at in range(0, len(answer), 3):
-            known: Waiting = waiting(answer[at + 2])
-            token, name = int(answer[at]), answer[at + 1].decode()
+        for token, name, known in handed_out(await self._run("lease", n, repr(focus), few)):
             self._out[token] = _Out(mark(known.link.url), name)
             self.turns.grant(name, start)
             found.append(Lease(known.link, known.place, name, token, known.attempts, until))
@@ -172,13 +170,10 @@ class Redis(RedisLook):
         check_scores([offer.place.score for end in ends for offer in end.offers])
         if not ends:
             return []
-        values: list[str | bytes | float] = []
-        for lease, reason, offers, wait, unused in ends:
-            values += (lease.token, mark(lease.link.url), str(reason), repr(wait), int(unused), offered(offers))
-        *done, self.kept = await self._run("complete", *values)
+        done, self.kept = await self._run("complete", b"".join(map(ended, ends)))
         for end in ends:
             self._ended(end.lease)
-        return [answer == 1 for answer in done]
+        return [digit == _YES for digit in done]
 
     async def give_back(self, lease: Lease, *, wait: float = 0.0, count: bool = True, unused: bool = False) -> bool:
         """The link waits again; its host is asked in `wait` seconds at the earliest."""

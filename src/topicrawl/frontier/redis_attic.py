@@ -18,7 +18,7 @@ from typing import NamedTuple
 import zstandard
 
 from topicrawl.frontier.redis import Redis, pairs
-from topicrawl.frontier.redis_links import best_of, mark, waiting
+from topicrawl.frontier.redis_links import mark, stands, waiting
 from topicrawl.urls import host
 
 _PACK = 1000  # links
@@ -87,7 +87,7 @@ class Attic:
         base = self.frontier.base.encode()
         found: list[bytes] = []
         async for hosts in self.frontier.hosts(_HOSTS):
-            tops = [best for _, stored in hosts if (best := best_of(stored)) is not None]
+            tops = [best for _, stored in hosts for best in stands(stored)]
             found += [member[6:] for score, member in tops if score <= highest]
             asked: list[tuple[str | bytes | float, ...]] = [
                 ("ZRANGE", base + b":queue:" + name, "-inf", repr(highest), "BYSCORE", "LIMIT", 0, _MOST)

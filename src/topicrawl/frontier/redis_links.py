@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from xxhash import xxh3_128_digest
 
-from topicrawl.frontier.contract import Entry, Offer
+from topicrawl.frontier.contract import End, Entry, Offer
 from topicrawl.frontier.sqlite_look import place as place_of
 from topicrawl.frontier.sqlite_look import stored
 from topicrawl.records import Link, Place, Refusal
@@ -16,8 +16,12 @@ from topicrawl.urls import host
 
 _LINK = struct.Struct("<dd6sBHHH")  # as in redis.lua
 _OFFER = struct.Struct("<9sdBH").pack
+_LENGTH = struct.Struct("<I").pack
 _REST = struct.Struct("<IHH").pack
-_BEST = struct.Struct("<62x6sd9s")  # of a host, as in redis.lua
+_END = struct.Struct("<9sdBH").pack
+_LEASE = struct.Struct("<BHI")
+_STAND = struct.Struct("<d15s")  # of a link that waits; behind what is stored of its host
+_HOST_SIZE = 67
 _DEEPEST = 0xFFFF
 
 
@@ -68,10 +72,28 @@ def text_of(link: Link) -> bytes:
     return f"{alike}\0{url}\0{source[alike:]}\0{link.anchor}".encode("utf-8", "replace")
 
 
-def best_of(host: bytes) -> tuple[float, bytes] | None:
-    """Score and member of the best waiting link of a host, from what is stored of it; its queue has the others."""
-    rank, score, fingerprint = _BEST.unpack(host)
-    return (score, rank + fingerprint) if any(rank) else None
+def ended(end: End) -> bytes:
+    """The end of a lease as the script takes it."""
+    token, reason, offers = str(end.lease.token).encode(), str(end.reason).encode(), offered(end.offers)
+    head = _END(mark(end.lease.link.url), end.wait, end.unused, len(reason))
+    return b"".join((bytes((len(token),)), token, head, reason, _LENGTH(len(offers)), offers))
+
+
+def handed_out(answer: bytes) -> Iterator[tuple[int, str, Waiting]]:
+    """Token, host and link of each lease, from what the script says."""
+    at = 0
+    while at < len(answer):
+        token, host, link = _LEASE.unpack_from(answer, at)
+        host_at = at + _LEASE.size + token
+        link_at = host_at + host
+        yield int(answer[host_at - token : host_at]), answer[host_at:link_at].decode(), waiting(
+            answer[link_at : (at := link_at + link)]
+        )
+
+
+def stands(host: bytes) -> Iterator[tuple[float, bytes]]:
+    """Scores and members of the best waiting links of a host, from what is stored of it; its queue has the others."""
+    return _STAND.iter_unpack(host[_HOST_SIZE:])
 
 
 def waiting(data: bytes) -> Waiting:

@@ -14,6 +14,8 @@ from functools import cache, partial
 from importlib.resources import files
 from typing import Any, TypeVar
 
+from xxhash import xxh3_64_hexdigest
+
 from topicrawl.errors import ClusterError, SettingError, WipedError
 from topicrawl.frontier.redis_address import advice, checked, hint, password, without_password
 
@@ -46,7 +48,6 @@ class Server:
         self.troubles = 0  # how often that has happened
         self.life = ""  # which run of the server answers; another after each of its restarts
         self._client = self._made()
-        self._sha = ""
         self.checked = False  # whether it is known to be able to keep a frontier
         self._whole = ""  # the run of the server whose log is known to be whole
 
@@ -83,21 +84,24 @@ class Server:
             # What was to be sent was meant for the other one; it is thought over.
             raise Unreachable("the server was started again")
 
-    async def run(self, base: str, *values: str | bytes | float) -> Any:
-        """Run the frontier's script: epoch, time, worker, operation, and what it needs."""
-        from redis.exceptions import NoScriptError
+    async def run(self, base: str, epoch: str, *values: str | bytes | float) -> Any:
+        """Run the frontier's function: time, worker, operation, and what it needs."""
+        from redis.exceptions import ResponseError
 
-        async def evaluated() -> Any:
-            if not self._sha:
-                self._sha = await self._client.script_load(script())
-            epoch, *rest = values
+        name, text = library()
+        ask = self._client.execute_command
+
+        async def called() -> Any:
             try:
-                return await self._client.evalsha(self._sha, 1, base, epoch, self.life, *rest)
-            except NoScriptError:
-                self._sha = await self._client.script_load(script())
-                return await self._client.evalsha(self._sha, 1, base, epoch, self.life, *rest)
+                return await ask("FCALL", name, 1, base, epoch, self.life, *values)
+            except ResponseError as error:
+                if "Function not found" not in str(error):
+                    raise
+            # The first one to come, or the server was emptied: what is there by now is the same, as its name says.
+            await ask("FUNCTION", "LOAD", "REPLACE", text)
+            return await ask("FCALL", name, 1, base, epoch, self.life, *values)
 
-        return await self.patiently(evaluated)
+        return await self.patiently(called)
 
     async def _write_log_anew(self) -> None:
         """Once in each run of the server, before anything is changed.
@@ -267,6 +271,11 @@ def info(answer: bytes) -> dict[str, str]:
 
 
 @cache
-def script() -> str:
-    """The text of the script."""
-    return files("topicrawl.frontier").joinpath("redis.lua").read_text("utf-8")
+def library() -> tuple[str, str]:
+    """The name of the frontier's function, and the text of its library.
+
+    The server keeps the library, and each text has a name of its own: workers of another version have theirs beside it.
+    """
+    text = files("topicrawl.frontier").joinpath("redis.lua").read_text("utf-8")
+    name = f"topicrawl_{xxh3_64_hexdigest(text.encode())}"
+    return name, text.replace("topicrawl_frontier", name)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Collection
 
 from topicrawl.frontier.contract import Entry
 from topicrawl.frontier.redis import RedisLook
-from topicrawl.frontier.redis_links import best_of, mark, waiting
+from topicrawl.frontier.redis_links import mark, stands, waiting
 from topicrawl.records import Link
 
 _LAST_RANK = 2**48 - 1  # as in redis.lua
@@ -38,7 +38,7 @@ async def _marks(look: RedisLook, host: bytes, until: int) -> list[bytes]:
     """The marks of a host's waiting links, all of them before any is moved: moving changes their order."""
     found: dict[bytes, None] = {}
     at, more = 0, True
-    # The best one is not in the queue, and others may change places with it meanwhile.
+    # The best ones are not in the queue, and others may change places with them meanwhile.
     tops = [await look.server.ask("HGET", f"{look.base}:hosts", host)]
     while more:
         members = await look.server.ask(
@@ -47,7 +47,7 @@ async def _marks(look: RedisLook, host: bytes, until: int) -> list[bytes]:
         found.update((it[6:], None) for it in members if _LAST_RANK - int.from_bytes(it[:6], "big") <= until)
         at, more = at + _MEMBERS, len(members) == _MEMBERS
     tops.append(await look.server.ask("HGET", f"{look.base}:hosts", host))
-    best = [it[1] for stored in tops if stored is not None and (it := best_of(stored)) is not None]
+    best = [member for stored in tops if stored is not None for _, member in stands(stored)]
     found.update((it[6:], None) for it in best if _LAST_RANK - int.from_bytes(it[:6], "big") <= until)
     return list(found)
 
