@@ -23,17 +23,17 @@
 -- A rank is the complement of the number a link was given when it was found: among equal scores the greatest member
 -- is the first one found, and that is the one Redis gives first from behind.
 
-local INF, LAST_RANK, NONE = 1 / 0, 2 ^ 48 - 1, '\0\0\0\0\0\0'
+local INF, LAST_RANK = 1 / 0, 2 ^ 48 - 1
 local LINK, LINK_SIZE = '<ddI6BI2I2I2', 29 -- score, first score, number, out?, attempts, depth, length of the text
--- own delay, last, hold, wait, blocked, due, pages, leased; which marks may be closed; whether it has a queue; rank in
--- READY; then its best links, best first
-local HOST, HOST_SIZE = '<ddddddI4I4I4Bc6', 67
-local STAND, STAND_SIZE = '<dc6c9', 23 -- score, rank and fingerprint of a link that waits
-local HOST_AND_BEST = HOST .. 'dc6c9'
-local ROOM = 7 -- links behind the best one for which there is room with the host
+-- own delay, last, hold, blocked, due, rank in READY (0: it is not there); pages, leased, which marks may be closed,
+-- whether it has a queue; then its best links, best first
+local TIMES, TIMES_SIZE, REST, HOST_SIZE = '<ddddd>I6', 46, '<I4I4I4B', 59
+local STAND, STAND_SIZE, MEMBER = '<d>I6c9', 23, '>I6c9' -- score, rank and fingerprint of a link that waits
+local ROOM = 8 * STAND_SIZE -- for so many links there is room with their host
+local SAVE, FILE, MOVE = 1, 2, 3 -- what is to be done with a host: write it down, see where it belongs, its best link too
 -- fingerprint, score, whether it replaces, host; depth, length of the text, text and rest of the place as they are stored
 local OFFER = '<c9dBHc0I4c0'
-local END = '<Bc0c9dBHc0I4c0' -- token, fingerprint, wait, unused, reason, offers
+local END = '<Bc0c9dBHc0I4' -- token, fingerprint, wait, unused, reason, number of offers, which follow
 local LOAD = 200 -- known links in a bucket on average; the fullest stay below the 512 that Redis packs
 local SETTLED, COMPLETED, DROPPED, AWAY = 0, 1, 2, 3
 local LATE = 0.2 -- of a lease: nobody starts a request in this last part of it
@@ -63,7 +63,8 @@ end
 local ARGV
 local base, C, LINKS, HOSTS, READY, WAIT, LEASES, ENDS, REASONS, ATTIC, PACKS, WANTED
 local c, before, PARALLEL, HOST_PAGES, worker, dirty, time, now, level
-local seen, links, changed_links, codes -- hosts and links that were read, and what is to be written of the links
+local seen, links, changed_links, codes -- hosts and links that were read, and which of the links are to be written
+local kept, kept_count -- links as they are to be written, before those that were changed
 local told, unwanted, paces, wants -- what other crawls are told, and what they have said
 local ready_changes, wait_changes -- member → score, or false where it goes
 
@@ -97,6 +98,7 @@ local function begin(keys, argv)
   WANTED = c.pace .. ':wanted' -- host → when another crawl has asked for it in vain, and which one
   worker, dirty = ARGV[4], ARGV[3] ~= ''
   seen, links, changed_links, codes = {}, {}, {}, {}
+  kept, kept_count = {}, 0
   told, unwanted, paces, wants = {}, {}, {}, {}
   ready_changes, wait_changes = {}, {}
   level = round()
@@ -129,34 +131,44 @@ end
 local function host_from(name, stored)
   local h
   if stored then
-    local own, last, hold, wait, blocked, due, pages, leased, shut, more, filed = unpack_(HOST, stored)
-    local score, top, best, line = -INF, NONE, '', ''
+    local pages, leased, shut, more = unpack_(REST, stored, TIMES_SIZE + 1)
+    local score, top, line = -INF, 0, ''
     if #stored > HOST_SIZE then
-      score, top, best = unpack_(STAND, stored, HOST_SIZE + 1)
-      line = sub(stored, HOST_SIZE + STAND_SIZE + 1)
+      line = sub(stored, HOST_SIZE + 1)
+      score, top = unpack_('<d>I6', line)
     end
     h = {
-      name = name, own = own, last = max(last, c.crashed), hold = hold, wait = wait, blocked = blocked, due = due,
-      pages = pages, leased = leased, shut = shut, more = more == 1, filed = filed, score = score, top = top,
-      best = best, line = line, delay = max(c.delay, own), touched = false, moved = false, unsaved = false,
-      vacant = false, added = false }
+      name = name, times = stored, pages = pages, leased = leased, shut = shut, more = more == 1, line = line,
+      score = score, top = top, change = 0 }
   else
     h = {
-      name = name, own = 0, last = c.crashed, hold = -INF, wait = 0, blocked = -INF, due = -INF,
-      pages = 0, leased = 0, shut = 0, more = false, filed = NONE, score = -INF, top = NONE,
-      best = '', line = '', delay = c.delay, touched = true, moved = false, unsaved = true,
-      vacant = false, added = false }
+      name = name, times = false, pages = 0, leased = 0, shut = 0, more = false, line = '',
+      score = -INF, top = 0, change = FILE, own = 0, last = c.crashed, hold = -INF, blocked = -INF, due = -INF, filed = 0 }
     c.hosts = c.hosts + 1
   end
   seen[name] = h
   return h
 end
 
-local function host(name)
-  return seen[name] or host_from(name, call('HGET', HOSTS, name))
+-- Of most hosts nobody needs to know when they may be asked: a link has joined those that wait.
+local function wake(h)
+  if h.times then
+    local last
+    h.own, last, h.hold, h.blocked, h.due, h.filed = unpack_(TIMES, h.times)
+    h.last, h.times = max(last, c.crashed), false
+  end
+  return h
 end
 
--- Hosts that are about to be looked at, in one go.
+local function host(name)
+  return wake(seen[name] or host_from(name, call('HGET', HOSTS, name)))
+end
+
+local function delay_of(h)
+  return max(c.delay, h.own)
+end
+
+-- Hosts that are about to be looked at are read in one go.
 local function read_hosts(names)
   local missing, count = {}, 0
   for _, name in ipairs(names) do
@@ -178,12 +190,16 @@ local function queue_of(h)
 end
 
 local function touch(h)
-  h.touched = true
+  if h.change < FILE then h.change = FILE end
   return h
 end
 
+local function save(h)
+  if h.change < SAVE then h.change = SAVE end
+end
+
 local function ready_at(h)
-  return max(h.last + h.delay, h.hold, h.blocked)
+  return max(h.last + delay_of(h), h.hold, h.blocked)
 end
 
 -- Other crawls on this server are told until when a host is taken.
@@ -193,19 +209,19 @@ end
 
 -- For as long as it is out; should the worker die, others wait from the last moment at which it may have asked.
 local function tell_out(h)
-  tell(h, now + max(c.lease, (1 - LATE) * c.lease + h.delay))
+  tell(h, now + max(c.lease, (1 - LATE) * c.lease + delay_of(h)))
 end
 
 -- A host is free again after its delay, and if another crawl has asked for it meanwhile, that one goes first.
 local function tell_free(h)
   if c.pace == '' then return end
-  tell(h, max(h.last + h.delay, h.hold))
+  tell(h, max(h.last + delay_of(h), h.hold))
   local want = wants[h.name]
   if want == nil then want = call('HGET', WANTED, h.name) end
   local at, who = match(want or '', '^(%S+) (.*)$')
   -- It asks again once in a delay; whoever does not has lost interest.
-  if at and who ~= base and time - at < 2 * h.delay + 2 then
-    h.hold = max(h.hold, h.last + 2 * h.delay, now + h.delay) + TURN
+  if at and who ~= base and time - at < 2 * delay_of(h) + 2 then
+    h.hold = max(h.hold, h.last + 2 * delay_of(h), now + delay_of(h)) + TURN
   end
 end
 
@@ -221,7 +237,7 @@ local function is_taken(h)
   -- What lies further ahead was written before the clock was set back.
   if until_ <= time or until_ > time + max(AHEAD, 2 * c.lease) then return false end
   call('HSET', WANTED, h.name, precise(time) .. ' ' .. base)
-  h.hold = max(h.hold, now + min(until_ - time, max(h.delay, 0.05)))
+  h.hold = max(h.hold, now + min(until_ - time, max(delay_of(h), 0.05)))
   return true
 end
 
@@ -231,7 +247,7 @@ end
 
 local function postpone(h, wait)
   if wait > 0 and now + wait > h.hold then
-    h.hold, h.wait = now + wait, wait
+    h.hold = now + wait
   end
 end
 
@@ -242,11 +258,10 @@ local function all(command, key, values)
   end
 end
 
--- What precedes: the better score, and among equal ones what was found first. Ranks are compared as numbers: how texts
--- compare depends on the language of the server.
+-- The better score comes first, and among equal ones what was found first.
 local function precedes(score, rank, other_score, other_rank)
   if score ~= other_score then return score > other_score end
-  return unpack_('>I6', rank) > unpack_('>I6', other_rank)
+  return rank > other_rank
 end
 
 -- Links for which there is no room with their host. They are written together, at the end or before anybody looks.
@@ -258,7 +273,10 @@ local function stand_behind(h, score, member)
   end
   local count = #added
   added[count + 1], added[count + 2] = score, member
-  if not h.more then h.more, h.unsaved = true, true end
+  if not h.more then
+    h.more = true
+    save(h)
+  end
 end
 
 local function line_written(h)
@@ -268,56 +286,53 @@ local function line_written(h)
   end
 end
 
+-- Whether the best link of a host is yet to be found in its queue.
+local function is_vacant(h)
+  return h.more and h.line == ''
+end
+
+local function set_line(h, line)
+  h.line, h.change = line, MOVE
+  if line ~= '' then
+    h.score, h.top = unpack_('<d>I6', line)
+  else
+    h.score, h.top = -INF, 0
+  end
+end
+
 -- The best link of a host has gone: the next one steps forward, or is found in the queue when it is needed.
 local function advance(h)
-  local line = h.line
-  if line ~= '' then
-    h.score, h.top, h.best = unpack_(STAND, line)
-    h.line = sub(line, STAND_SIZE + 1)
-  else
-    h.top, h.score, h.best, h.vacant = NONE, -INF, '', h.more
-  end
-  h.moved, h.touched = true, true
+  set_line(h, sub(h.line, STAND_SIZE + 1))
 end
 
 -- What is taken away is named, so that reading the log again takes the same away.
 local function look(h)
   line_written(h)
-  local tops = call('ZRANGE', queue_of(h), -1 - ROOM, -1, 'WITHSCORES')
-  local count, members, stands = #tops, {}, {}
-  for i = count - 1, 1, -2 do
-    members[#members + 1] = tops[i]
-    stands[#stands + 1] = pack('<d', tonumber(tops[i + 1])) .. tops[i]
+  local most = ROOM / STAND_SIZE
+  local tops = call('ZRANGE', queue_of(h), -most, -1, 'WITHSCORES')
+  local count, members, stands = #tops / 2, {}, {}
+  for i = 1, count do
+    local member = tops[2 * (count - i) + 1]
+    members[i], stands[i] = member, pack('<d', tonumber(tops[2 * (count - i) + 2])) .. member
   end
-  if count > 0 then
-    call('ZREM', queue_of(h), unpack(members))
-    h.score, h.top, h.best = unpack_(STAND, stands[1])
-    h.line = concat(stands, '', 2)
-  end
-  h.vacant, h.more, h.moved, h.touched = false, count == 2 * (1 + ROOM), true, true
+  all('ZREM', queue_of(h), members)
+  h.more = count == most
+  set_line(h, concat(stands))
 end
 
 -- All of its links into the queue.
 local function retreat(h)
-  if h.top ~= NONE then stand_behind(h, h.score, h.top .. h.best) end
-  for at = 1, #h.line, STAND_SIZE do
-    stand_behind(h, unpack_('<d', h.line, at), sub(h.line, at + 8, at + STAND_SIZE - 1))
+  local line = h.line
+  for at = 1, #line, STAND_SIZE do
+    stand_behind(h, unpack_('<d', line, at), sub(line, at + 8, at + STAND_SIZE - 1))
   end
-  h.line = ''
-  advance(h)
+  set_line(h, '')
   line_written(h)
-end
-
--- Whether a link is before the one at that place of the line.
-local function is_before(score, rank, line, at)
-  local other = unpack_('<d', line, at)
-  if score ~= other then return score > other end
-  return unpack_('>I6', rank) > unpack_('>I6', line, at + 8)
 end
 
 -- Where a link stands in the line of its host.
 local function place_of(h, rank, mark)
-  local line, member, at = h.line, rank .. mark, 1
+  local line, member, at = h.line, pack(MEMBER, rank, mark), 1
   while true do
     at = find(line, member, at, true)
     if not at or at % STAND_SIZE == 9 then return at and at - 8 end
@@ -325,47 +340,46 @@ local function place_of(h, rank, mark)
   end
 end
 
--- Into the line, at its place; who stood last may have to leave it.
-local function insert(h, score, rank, mark)
-  local line = h.line
-  local at = #line
-  while at > 0 and is_before(score, rank, line, at - STAND_SIZE + 1) do at = at - STAND_SIZE end
-  line = sub(line, 1, at) .. pack(STAND, score, rank, mark) .. sub(line, at + 1)
-  if #line > ROOM * STAND_SIZE then
-    at = ROOM * STAND_SIZE
-    stand_behind(h, unpack_('<d', line, at + 1), sub(line, at + 9))
-    line = sub(line, 1, at)
-  end
-  h.line, h.unsaved = line, true
-end
-
 -- Whether a link is for the queue: everybody with the host comes before everybody in the queue.
 local function is_behind(h, score, rank)
-  if h.vacant then return true end
   local size = #h.line
-  if h.top == NONE or not h.more and size < ROOM * STAND_SIZE then return false end
-  if size > 0 then return not is_before(score, rank, h.line, size - STAND_SIZE + 1) end
-  return not precedes(score, rank, h.score, h.top)
+  if size == 0 or not h.more and size < ROOM then return h.more end
+  local other, other_rank = unpack_('<d>I6', h.line, size - STAND_SIZE + 1)
+  return not precedes(score, rank, other, other_rank)
 end
 
+-- A link takes its place among those of its host; who stood last may have to leave the line.
 local function line_up(mark, score, rank, h)
   if is_behind(h, score, rank) then
-    stand_behind(h, score, rank .. mark)
-  elseif h.top == NONE then
-    h.top, h.score, h.best, h.moved, h.touched = rank, score, mark, true, true
-  elseif precedes(score, rank, h.score, h.top) then
-    insert(h, h.score, h.top, h.best)
-    h.top, h.score, h.best, h.moved, h.touched = rank, score, mark, true, true
+    stand_behind(h, score, pack(MEMBER, rank, mark))
+    return
+  end
+  local line = h.line
+  local at = #line
+  while at > 0 do
+    local other, other_rank = unpack_('<d>I6', line, at - STAND_SIZE + 1)
+    if other > score or other == score and other_rank > rank then break end
+    at = at - STAND_SIZE
+  end
+  line = sub(line, 1, at) .. pack(STAND, score, rank, mark) .. sub(line, at + 1)
+  if #line > ROOM then
+    stand_behind(h, unpack_('<d', line, ROOM + 1), sub(line, ROOM + 9))
+    line = sub(line, 1, ROOM)
+  end
+  h.line = line
+  if at == 0 then
+    h.score, h.top, h.change = score, rank, MOVE
   else
-    insert(h, score, rank, mark)
+    save(h)
   end
 end
 
 -- Put a host where it belongs after a change; all of it is written down at the end, or before anybody looks.
 local function file(h)
-  if h.vacant then look(h) end
-  local rank, due = NONE, -INF
-  if h.top ~= NONE and h.leased < PARALLEL and h.pages + h.leased < HOST_PAGES then
+  wake(h)
+  if is_vacant(h) then look(h) end
+  local rank, due, name = 0, -INF, h.name
+  if h.top > 0 and h.leased < PARALLEL and h.pages + h.leased < HOST_PAGES then
     local at = ready_at(h)
     if at <= now then
       rank = h.top
@@ -373,10 +387,10 @@ local function file(h)
       due = at
     end
   end
-  if h.filed ~= NONE and h.filed ~= rank then ready_changes[h.filed .. h.name] = false end
-  if rank ~= NONE and (h.filed ~= rank or h.moved) then ready_changes[rank .. h.name] = h.score end
-  if due ~= h.due then wait_changes[h.name] = due ~= -INF and due end
-  h.filed, h.due, h.touched, h.moved, h.unsaved = rank, due, false, false, true
+  if h.filed > 0 and h.filed ~= rank then ready_changes[pack('>I6', h.filed) .. name] = false end
+  if rank > 0 and (h.filed ~= rank or h.change == MOVE) then ready_changes[pack('>I6', rank) .. name] = h.score end
+  if due ~= h.due then wait_changes[name] = due ~= -INF and due end
+  h.filed, h.due, h.change = rank, due, SAVE
 end
 
 local function write_changes(key, changes)
@@ -436,7 +450,10 @@ local function may_be_shut(h, mark)
 end
 
 local function close(mark, code, h)
-  if not may_be_shut(h, mark) then h.shut, h.unsaved = bor(h.shut, lshift(1, byte(mark, 9))), true end
+  if not may_be_shut(h, mark) then
+    h.shut = bor(h.shut, lshift(1, byte(mark, 9)))
+    save(h)
+  end
   if call('HSET', bucket(mark), mark, code) == 1 then
     c.closed = c.closed + 1
     if c.closed > LOAD * c.buckets then split() end
@@ -491,7 +508,7 @@ local function link_of(mark)
   local link = links[mark]
   if link == nil then return read(mark, call('HGET', LINKS, mark)) end
   -- What came in during this run is packed already, and is seldom asked for again.
-  if link == true then return read(mark, changed_links[mark]) end
+  if type(link) == 'string' then return read(mark, link) end
   return link
 end
 
@@ -501,24 +518,31 @@ local function packed(link)
 end
 
 local function rank_of(link)
-  return pack('>I6', LAST_RANK - link.number)
+  return LAST_RANK - link.number
 end
 
 local function store(link)
   links[link.mark], changed_links[link.mark] = link, true
 end
 
+local function store_packed(mark, text)
+  links[mark] = text
+  kept[kept_count + 1], kept[kept_count + 2] = mark, text
+  kept_count = kept_count + 2
+end
+
 -- A link waits no longer.
 local function step_out(link, h)
   local rank = rank_of(link)
   local at = place_of(h, rank, link.mark)
-  if h.top == rank then
+  if at == 1 then
     advance(h)
   elseif at then
-    h.line, h.unsaved = sub(h.line, 1, at - 1) .. sub(h.line, at + STAND_SIZE), true
+    h.line = sub(h.line, 1, at - 1) .. sub(h.line, at + STAND_SIZE)
+    save(h)
   else
     line_written(h)
-    call('ZREM', queue_of(h), rank .. link.mark)
+    call('ZREM', queue_of(h), pack(MEMBER, rank, link.mark))
   end
 end
 
@@ -526,9 +550,9 @@ end
 local function move(link, h)
   local rank = rank_of(link)
   if h.top == rank and link.score >= h.score then
-    h.score, h.moved, h.touched = link.score, true, true
-  elseif h.top ~= rank and is_behind(h, link.score, rank) and not place_of(h, rank, link.mark) then
-    stand_behind(h, link.score, rank .. link.mark)
+    set_line(h, pack(STAND, link.score, rank, link.mark) .. sub(h.line, STAND_SIZE + 1))
+  elseif is_behind(h, link.score, rank) and not place_of(h, rank, link.mark) then
+    stand_behind(h, link.score, pack(MEMBER, rank, link.mark))
   else
     step_out(link, h)
     line_up(link.mark, link.score, rank, h)
@@ -610,28 +634,26 @@ local function lease_of(token, mark)
 end
 
 local function flush()
-  local hosts, kept, gone = {}, {}, {}
+  local hosts, gone, count = {}, {}, 0
   for name, h in pairs(seen) do
-    if h.touched then file(h) end
+    if h.change >= FILE then file(h) end
     if h.added then line_written(h) end
-    if h.unsaved then
-      local more = h.more and 1 or 0
-      hosts[#hosts + 1] = name
-      if h.top ~= NONE then
-        hosts[#hosts + 1] = pack(HOST_AND_BEST, h.own, h.last, h.hold, h.wait, h.blocked, h.due, h.pages, h.leased,
-          h.shut, more, h.filed, h.score, h.top, h.best) .. h.line
+    if h.change > 0 then
+      local times = h.times
+      if times then
+        times = sub(times, 1, TIMES_SIZE)
       else
-        hosts[#hosts + 1] = pack(HOST, h.own, h.last, h.hold, h.wait, h.blocked, h.due, h.pages, h.leased, h.shut,
-          more, h.filed)
+        times = pack(TIMES, h.own, h.last, h.hold, h.blocked, h.due, h.filed)
       end
+      hosts[count + 1] = name
+      hosts[count + 2] = times .. pack(REST, h.pages, h.leased, h.shut, h.more and 1 or 0) .. h.line
+      count = count + 2
     end
   end
-  local count = 0
-  for mark, change in pairs(changed_links) do
+  for mark in pairs(changed_links) do
     local link = links[mark]
     if link then
-      kept[count + 1], kept[count + 2] = mark, link == true and change or packed(link)
-      count = count + 2
+      store_packed(mark, type(link) == 'string' and link or packed(link))
     else
       gone[#gone + 1] = mark
     end
@@ -661,8 +683,8 @@ end
 local function put_in(mark, h, score, rest)
   local number = c.next + 1
   c.next, c.waiting = number, c.waiting + 1
-  links[mark], changed_links[mark] = true, pack('<ddI6BI2', score, score, number, 0, 0) .. rest
-  line_up(mark, score, pack('>I6', LAST_RANK - number), h)
+  store_packed(mark, pack('<ddI6BI2', score, score, number, 0, 0) .. rest)
+  line_up(mark, score, LAST_RANK - number, h)
 end
 
 local function take(link, h, score, replace, rest)
@@ -703,18 +725,26 @@ local function read_links(marks)
   end
 end
 
--- The offers in a text; hosts are appended to those of others.
-local function offered(blob, names)
-  local offers, count, at, size, named = {}, 0, 1, #blob, #names
-  while at <= size do
-    local mark, score, replace, name, rest
-    mark, score, replace, name, rest, at = unpack_(OFFER, blob, at)
-    offers[count + 1], offers[count + 2], offers[count + 3], offers[count + 4], offers[count + 5] =
-      mark, score, replace, name, rest
-    count, named = count + 5, named + 1
-    names[named] = name
+-- So many offers in a text, from there on (nothing: all of them). Returns where they end, too.
+local function offered(blob, at, most)
+  local offers, count, size = {}, 0, #blob
+  local last = most and 5 * most or INF
+  while count < last and at <= size do
+    offers[count + 1], offers[count + 2], offers[count + 3], offers[count + 4], offers[count + 5], at =
+      unpack_(OFFER, blob, at)
+    count = count + 5
   end
-  return offers
+  return offers, at
+end
+
+-- Append their hosts to those of others.
+local function hosts_of(offers, names)
+  local count = #names
+  for i = 4, #offers, 5 do
+    count = count + 1
+    names[count] = offers[i]
+  end
+  return names
 end
 
 -- Which of them may wait or be out; of most hosts all that wait are at hand.
@@ -722,7 +752,7 @@ local function may_be_there(offers, marks)
   local count = #marks
   for i = 1, #offers, 5 do
     local mark, h = offers[i], seen[offers[i + 3]]
-    if h.more or h.leased > 0 or h.best == mark or h.line ~= '' and find(h.line, mark, 1, true) then
+    if h.more or h.leased > 0 or h.line ~= '' and find(h.line, mark, 1, true) then
       count = count + 1
       marks[count] = mark
     end
@@ -755,9 +785,8 @@ local function absorb(offers, reopen)
 end
 
 local function absorb_all(blob, reopen)
-  local marks, names = {}, {}
-  local offers = offered(blob, names)
-  read_hosts(names)
+  local marks, offers = {}, offered(blob, 1)
+  read_hosts(hosts_of(offers, {}))
   may_be_there(offers, marks)
   read_links(marks)
   return absorb(offers, reopen)
@@ -765,9 +794,9 @@ end
 
 -- The best link of a host goes out.
 local function hand_out(h)
-  local mark, score = h.best, h.score
+  local mark, score = sub(h.line, 15, STAND_SIZE), h.score
   advance(h)
-  if h.vacant then look(h) end
+  if is_vacant(h) then look(h) end
   -- Tokens follow the clock, so that none is given a second time when the server has lost the end of its log.
   c.token = max(c.token + 1, floor(now * 1e6))
   h.last, h.leased = now, h.leased + 1
@@ -790,7 +819,7 @@ local function handed_out(out)
     -- What came back in this very run is not written yet.
     if changed_links[mark] then link = packed(link_of(mark)) end
     link = sub(link, 1, 22) .. pack('<BI2', 1, unpack_('<I2', link, 24) + 1) .. sub(link, 26)
-    links[mark], changed_links[mark] = true, link
+    store_packed(mark, link)
     leases[2 * i - 1], leases[2 * i] = token, mark .. pack('<I2', #name) .. name .. worker
     ends[2 * i - 1], ends[2 * i] = now + c.lease, token
     answer[i] = pack('<BI2I4', #token, #name, #link) .. token .. name .. link
@@ -844,7 +873,7 @@ local function forget_lease(score)
 end
 
 local function is_ready(h)
-  return h.top ~= NONE and h.leased < PARALLEL and h.pages + h.leased < HOST_PAGES and ready_at(h) <= now
+  return h.top > 0 and h.leased < PARALLEL and h.pages + h.leased < HOST_PAGES and ready_at(h) <= now
 end
 
 -- Of hosts that are still ready after one of their links went out, where the one with the best link stands.
@@ -869,13 +898,13 @@ local function best_out(count, least, out)
   while count > 0 do
     local i, h, score = best_of(again), nil, tonumber(tops[at + 1] or '-inf')
     local other = again[i]
-    if other and (at < 1 or precedes(other.score, other.top, score, sub(tops[at], 1, 6))) then
+    if other and (at < 1 or precedes(other.score, other.top, score, (unpack_('>I6', tops[at])))) then
       h, score = other, other.score
       remove(again, i)
     elseif at < 1 then
       return skipped
     else
-      h = host(sub(tops[at], 7))
+      h = wake(seen[sub(tops[at], 7)])
       at = at - 2
     end
     if score < least then return false end
@@ -896,7 +925,7 @@ end
 
 local function file_touched()
   for _, h in pairs(seen) do
-    if h.touched then file(h) end
+    if h.change >= FILE then file(h) end
   end
   write_files()
 end
@@ -926,12 +955,13 @@ end
 
 -- for each: token, mark, wait, unused, reason, offers → a digit each, 1 or 0; pages kept in all
 function run.complete()
-  local blob, at, count = ARGV[6], 1, 0
+  local blob, at, count, named = ARGV[6], 1, 0, 0
   local tokens, marks, waits, unused, reasons, offers = {}, {}, {}, {}, {}, {}
   local names, gone, maybe, answers = {}, {}, {}, {}
   while at <= #blob do
     count = count + 1
-    tokens[count], marks[count], waits[count], unused[count], reasons[count], offers[count], at = unpack_(END, blob, at)
+    tokens[count], marks[count], waits[count], unused[count], reasons[count], named, at = unpack_(END, blob, at)
+    offers[count], at = offered(blob, at, named)
   end
   local leases = call('HMGET', LEASES, unpack(tokens))
   for i, out in ipairs(leases) do
@@ -944,7 +974,9 @@ function run.complete()
   if c.pace ~= '' and names[1] then
     for i, want in ipairs(call('HMGET', WANTED, unpack(names))) do wants[names[i]] = want end
   end
-  for i = 1, count do offers[i] = leases[i] and offered(offers[i], names) end
+  for i = 1, count do
+    if leases[i] then hosts_of(offers[i], names) end
+  end
   read_hosts(names)
   for i = 1, count do
     if leases[i] then may_be_there(offers[i], maybe) end
@@ -954,9 +986,9 @@ function run.complete()
   all('ZREM', ENDS, gone)
   for i, name in ipairs(leases) do
     if name then
-      local h, mark, reason = seen[name], marks[i], reasons[i]
-      h.leased, h.pages, h.touched = h.leased - 1, h.pages + 1, true
-      if unused[i] == 1 then h.last = h.last - h.delay end
+      local h, mark, reason = touch(wake(seen[name])), marks[i], reasons[i]
+      h.leased, h.pages = h.leased - 1, h.pages + 1
+      if unused[i] == 1 then h.last = h.last - delay_of(h) end
       postpone(h, waits[i])
       forget(mark)
       close(mark, code(reason, COMPLETED), h)
@@ -981,7 +1013,7 @@ function run.give_back()
     return 0
   end
   if ARGV[10] == '1' then
-    h.last = h.last - h.delay
+    h.last = h.last - delay_of(h)
     forget_lease(link_of(ARGV[7]).score)
   end
   postpone(h, tonumber(ARGV[8]))
@@ -999,7 +1031,7 @@ function run.leave()
     if sub(out, 12 + length) == worker then
       local h = come_back(all[i], ARGV[6] == '1')
       -- It was killed, perhaps right after a request.
-      if ARGV[6] == '1' then h.hold = max(h.hold, now + h.delay) end
+      if ARGV[6] == '1' then h.hold = max(h.hold, now + delay_of(h)) end
       tell_free(h)
     end
   end
@@ -1033,10 +1065,10 @@ end
 function run.claim()
   local h = touch(host(ARGV[6]))
   local at = ready_at(h)
-  if h.leased >= PARALLEL then at = max(at, now + max(h.delay, 0.05)) end
+  if h.leased >= PARALLEL then at = max(at, now + max(delay_of(h), 0.05)) end
   if at <= now and is_taken(h) then at = h.hold end
   if at > now then return precise(at - now) end
-  h.hold = now + FRESH + h.delay
+  h.hold = now + FRESH + delay_of(h)
   tell(h, h.hold)
   return '0'
 end
@@ -1139,7 +1171,6 @@ end
 function run.set_delay()
   local h = touch(host(ARGV[6]))
   h.own = tonumber(ARGV[7])
-  h.delay = max(c.delay, h.own)
   return 0
 end
 
@@ -1181,7 +1212,7 @@ local function take_back_overdue()
     local ended = tonumber(call('ZSCORE', ENDS, token))
     local h = come_back(token, true)
     -- A request may have left as late as is allowed.
-    h.hold = max(h.hold, ended - LATE * c.lease + h.delay)
+    h.hold = max(h.hold, ended - LATE * c.lease + delay_of(h))
     dirty = true
   end
 end

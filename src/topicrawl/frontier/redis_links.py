@@ -21,7 +21,7 @@ _REST = struct.Struct("<IHH").pack
 _END = struct.Struct("<9sdBH").pack
 _LEASE = struct.Struct("<BHI")
 _STAND = struct.Struct("<d15s")  # of a link that waits; behind what is stored of its host
-_HOST_SIZE = 67
+_HOST_SIZE = 59
 _DEEPEST = 0xFFFF
 
 
@@ -74,9 +74,9 @@ def text_of(link: Link) -> bytes:
 
 def ended(end: End) -> bytes:
     """The end of a lease as the script takes it."""
-    token, reason, offers = str(end.lease.token).encode(), str(end.reason).encode(), offered(end.offers)
+    token, reason = str(end.lease.token).encode(), str(end.reason).encode()
     head = _END(mark(end.lease.link.url), end.wait, end.unused, len(reason))
-    return b"".join((bytes((len(token),)), token, head, reason, _LENGTH(len(offers)), offers))
+    return b"".join((bytes((len(token),)), token, head, reason, _LENGTH(len(end.offers)), offered(end.offers)))
 
 
 def handed_out(answer: bytes) -> Iterator[tuple[int, str, Waiting]]:
