@@ -42,11 +42,11 @@ local LATELY = 32 -- leases by whose scores it is judged what is worth fetching
 local TURN = 0.25 -- seconds in which a worker of another crawl notices that its turn has come
 local AHEAD = 3600 -- seconds for which another crawl may hold a host
 
-local NAMES = {
-  'epoch', 'life', 'outer', 'offset', 'inner', 'crashed', 'next', 'token', 'buckets', 'closed', 'waiting', 'leased',
-  'done', 'dropped', 'hosts', 'kept', 'delay', 'parallel', 'host_pages', 'lease', 'attempts', 'capacity', 'pages',
-  'paused', 'pace', 'refused', 'away', 'lately' }
-local TEXTS = { epoch = true, life = true, pace = true, lately = true }
+-- Facts, and how many of them, from the second on, a run may change.
+local NAMES, CHANGED = {
+  'epoch', 'life', 'lately', 'outer', 'offset', 'inner', 'crashed', 'next', 'token', 'buckets', 'closed', 'waiting',
+  'leased', 'done', 'dropped', 'hosts', 'kept', 'refused', 'away', 'pace', 'delay', 'parallel', 'host_pages', 'lease',
+  'attempts', 'capacity', 'pages', 'paused' }, 19
 
 -- The language's own functions, which are not there yet while the server reads this.
 local call, sub, find, byte, format, match, concat, sort, remove
@@ -72,6 +72,18 @@ local function precise(number)
   return format('%.17g', number)
 end
 
+-- By name; written out, because a table that grows costs more than all its values.
+local function facts_of(f)
+  return {
+    life = f[2], lately = f[3], outer = tonumber(f[4]), offset = tonumber(f[5]), inner = tonumber(f[6]),
+    crashed = tonumber(f[7]), next = tonumber(f[8]), token = tonumber(f[9]), buckets = tonumber(f[10]),
+    closed = tonumber(f[11]), waiting = tonumber(f[12]), leased = tonumber(f[13]), done = tonumber(f[14]),
+    dropped = tonumber(f[15]), hosts = tonumber(f[16]), kept = tonumber(f[17]), refused = tonumber(f[18]),
+    away = tonumber(f[19]), pace = f[20], delay = tonumber(f[21]), parallel = tonumber(f[22]),
+    host_pages = tonumber(f[23]), lease = tonumber(f[24]), attempts = tonumber(f[25]), capacity = tonumber(f[26]),
+    pages = tonumber(f[27]), paused = tonumber(f[28]) }
+end
+
 -- How many of the buckets of known links have been split in this round.
 local function round()
   local size = 1
@@ -86,13 +98,9 @@ local function begin(keys, argv)
   C, LINKS, HOSTS, READY, WAIT = base .. ':c', base .. ':links', base .. ':hosts', base .. ':ready', base .. ':wait'
   LEASES, ENDS, REASONS = base .. ':leases', base .. ':ends', base .. ':reasons'
   ATTIC, PACKS = base .. ':attic', base .. ':packs'
-  c, before = {}, {}
-  for i, value in ipairs(call('HMGET', C, unpack(NAMES))) do
-    local name = NAMES[i]
-    if not TEXTS[name] then value = tonumber(value) end
-    c[name], before[name] = value, value
-  end
-  if c.epoch ~= ARGV[1] then return false end
+  local facts = call('HMGET', C, unpack(NAMES))
+  if facts[1] ~= ARGV[1] then return false end
+  c, before = facts_of(facts), facts_of(facts)
   PARALLEL = c.parallel > 0 and c.parallel or INF
   HOST_PAGES = c.host_pages > 0 and c.host_pages or INF
   WANTED = c.pace .. ':wanted' -- host → when another crawl has asked for it in vain, and which one
@@ -668,7 +676,8 @@ local function flush()
   all('HDEL', LINKS, gone)
   dirty = dirty or hosts[1] or kept[1] or gone[1]
   local changed = {}
-  for _, name in ipairs(NAMES) do
+  for i = 2, CHANGED do
+    local name = NAMES[i]
     if c[name] ~= before[name] then
       changed[#changed + 1], changed[#changed + 2] = name, c[name]
       -- That time has passed is not worth a line in the log of the server.

@@ -8,6 +8,7 @@ Of links that are done only a mark and the reason remain: the pages are in the w
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from math import inf
@@ -127,6 +128,7 @@ class Redis(RedisLook):
         self.kept = 0  # pages that all workers have kept, as far as is known here
         self.turns = Turns(self._claimed)
         self._out: dict[int, _Out] = {}  # what this worker has on lease
+        self._held: Counter[str] = Counter()  # how much of it on each host
         self._clock = clock
         self._local = clock or time.time
         self._poll = inf if clock else _POLL
@@ -144,6 +146,7 @@ class Redis(RedisLook):
         found = []
         for token, name, known in handed_out(await self._run("lease", n, repr(focus), few)):
             self._out[token] = _Out(mark(known.link.url), name)
+            self._held[name] += 1
             self.turns.grant(name, start)
             found.append(Lease(known.link, known.place, name, token, known.attempts, until))
         return found
@@ -226,6 +229,7 @@ class Redis(RedisLook):
         """What this worker has out waits again."""
         await self._run("leave", int(count))
         self._out.clear()
+        self._held.clear()
         self.turns.clear()
 
     async def close(self) -> None:
@@ -236,8 +240,11 @@ class Redis(RedisLook):
             await super().close()
 
     def _ended(self, lease: Lease) -> None:
-        if self._out.pop(lease.token, None) is not None and all(out.host != lease.host for out in self._out.values()):
-            self.turns.end(lease.host)
+        if self._out.pop(lease.token, None) is not None:
+            self._held[lease.host] -= 1
+            if not self._held[lease.host]:
+                del self._held[lease.host]
+                self.turns.end(lease.host)
 
     async def _claimed(self, host: str) -> float:
         return float(await self._run("claim", host))

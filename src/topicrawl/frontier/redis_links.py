@@ -23,6 +23,7 @@ _LEASE = struct.Struct("<BHI")
 _STAND = struct.Struct("<d15s")  # of a link that waits; behind what is stored of its host
 _HOST_SIZE = 59
 _DEEPEST = 0xFFFF
+_NOTHING = b""
 
 
 class Waiting(NamedTuple):
@@ -53,9 +54,13 @@ def offered(offers: Iterable[Offer]) -> bytes:
     found: list[bytes] = []
     for link, place, replace in offers:
         url = link.url
-        name, text, rest = host(url).encode(), text_of(link), (stored(place) or "").encode()
-        head = _OFFER(xxh3_128_digest(url.encode())[:9], place.score, replace, len(name))
-        found += (head, name, _REST(4 + len(text) + len(rest), min(link.depth, _DEEPEST), len(text)), text, rest)
+        name, text, rest = host(url).encode(), text_of(link), _NOTHING
+        if place.carry is not None or place.parts:
+            rest = (stored(place) or "").encode()
+        size, depth = len(text), link.depth if link.depth < _DEEPEST else _DEEPEST
+        # Of the digest as much is packed as there is room for.
+        head = _OFFER(xxh3_128_digest(url.encode()), place.score, replace, len(name))
+        found += (head, name, _REST(4 + size + len(rest), depth, size), text, rest)
     return b"".join(found)
 
 
