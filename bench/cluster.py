@@ -27,10 +27,10 @@ from topicrawl.frontier.contract import End, Offer, Rules
 from topicrawl.frontier.redis import Redis
 from topicrawl.frontier.redis_attic import Attic
 from topicrawl.frontier.redis_crawl import first_facts
-from topicrawl.frontier.redis_server import Server, info
+from topicrawl.frontier.redis_server import TAG, Server, info
 from topicrawl.records import Link, Place
 
-BASE = "{topicrawl}:bench"
+BASE = f"{TAG}:bench"
 OUT_LINKS = 10
 HOSTS = 50_000
 PARTS = ("speed", "bytes", "restart", "paper", "scaling", "same", "chaos")
@@ -51,7 +51,8 @@ async def opened(address: str, epoch: str = "", rules: Rules | None = None) -> R
     """A new crawl, or the one of an epoch."""
     server = Server(address)
     if not epoch:
-        facts = first_facts(rules or Rules(delay=0.0, parallel=0, lease_seconds=600.0))
+        # What a crawl has without options, and the pace of hosts shared with other crawls.
+        facts = first_facts(rules or Rules(lease_seconds=60.0)) | {"pace": f"{TAG}:pace"}
         epoch = facts["epoch"]
         await server.ask("HSET", f"{BASE}:c", *(text for pair in facts.items() for text in pair))
     return Redis(server, BASE, epoch, f"w{os.getpid()}")
@@ -78,7 +79,10 @@ def client(address: str, epoch: str, seconds: float, number: int, answers: Queue
 
 
 def speed(redis: RedisServer, seconds: float = 10.0) -> float:
-    """Pages a second that one core of the server would do, by what they cost it."""
+    """Pages a second that one core of the server would do, by what they cost it.
+
+    A third of what the clients compute is to make up links.
+    """
     rate = 0.0
 
     async def begun() -> str:
@@ -89,7 +93,7 @@ def speed(redis: RedisServer, seconds: float = 10.0) -> float:
         await frontier.server.close()
         return frontier.epoch
 
-    for clients in (1, 2):
+    for clients in (1, 2, 4):
         epoch = asyncio.run(begun())
         answers: Queue[tuple[int, float]] = Queue()
         running = [Process(target=client, args=(redis.address, epoch, seconds, n, answers)) for n in range(clients)]

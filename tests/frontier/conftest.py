@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import os
 import shutil
@@ -18,7 +19,7 @@ from topicrawl.frontier.contract import LATELY, Counts, Entry, Frontier, Lease, 
 from topicrawl.frontier.memory import Memory
 from topicrawl.frontier.redis import Redis
 from topicrawl.frontier.redis_crawl import first_facts
-from topicrawl.frontier.redis_server import Server
+from topicrawl.frontier.redis_server import Server, library
 from topicrawl.frontier.sqlite import Sqlite
 from topicrawl.records import Link, Place
 from topicrawl.urls import host as host_of
@@ -424,7 +425,17 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServ
     if importlib.util.find_spec("redis") is None:
         pytest.skip("redis-py is not installed: pip install 'topicrawl[cluster]'")
     with running(tmp_path_factory.mktemp("redis")) as server:
+        asyncio.run(with_little_room(server.address))
         yield server
+
+
+async def with_little_room(address: str) -> None:
+    """Room for three links with their host, so that all ways between host and queue are taken."""
+    _, text = library()
+    assert "local ROOM = 8 *" in text
+    server = Server(address)
+    await server.ask("FUNCTION", "LOAD", text.replace("local ROOM = 8 *", "local ROOM = 3 *"))
+    await server.close()
 
 
 @pytest.fixture(params=KINDS)

@@ -80,8 +80,9 @@ def test_a_server_that_says_it_is_too_old_is_refused_before_anything_is_asked_of
         (("--requirepass", "secret"), "", "ACL SETUSER"),
         (("--requirepass", "secret"), ":wrong@", "ACL SETUSER"),
         (("--user", "reader", "on", ">pw", "~*", "+@read", "+info"), "reader:pw@", "ACL SETUSER"),
+        (("--user", "writer", "on", ">pw", "~*", "+@all", "-function"), "writer:pw@", "function.*ACL SETUSER"),
     ],
-    ids=["no log", "evicting", "no password", "wrong password", "no permission"],
+    ids=["no log", "evicting", "no password", "wrong password", "no permission", "no functions"],
 )  # fmt: skip
 def test_a_real_server_that_will_not_do_is_refused_at_once(
     tmp_path: Path, options: tuple[str, ...], user: str, line: str
@@ -99,6 +100,18 @@ def test_a_user_with_the_rights_that_the_refusal_names_will_do(tmp_path: Path) -
     rule = "worker on >pw ~{topicrawl}* +@all -@admin -@dangerous +info +keys +bgrewriteaof"
     with running(tmp_path, "--user", *rule.split()) as server:
         asyncio.run(used(server.address.replace("//", "//worker:pw@"), one_page))
+
+
+@needs_redis
+def test_a_server_that_was_rid_of_the_function_is_given_it_again(tmp_path: Path) -> None:
+    async def twice(first: Redis, second: Redis) -> None:
+        await one_page(first, second)
+        await first.server.ask("FUNCTION", "FLUSH", "SYNC")
+        assert await second.add([Offer(Link("http://c.org/"), Place(0.5))]) == 1
+        assert [lease.link.url for lease in await first.lease(2)] == ["http://c.org/", "http://b.org/"]
+
+    with running(tmp_path) as server:
+        asyncio.run(used(server.address, twice))
 
 
 def test_where_nobody_answers_that_is_said() -> None:

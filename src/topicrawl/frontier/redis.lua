@@ -28,6 +28,7 @@ local LINK, LINK_SIZE = '<ddI6BI2I2I2', 29 -- score, first score, number, out?, 
 -- own delay, last, hold, blocked, due, rank in READY (0: it is not there); pages, leased, which marks may be closed,
 -- whether it has a queue; then its best links, best first
 local TIMES, TIMES_SIZE, REST, HOST_SIZE = '<ddddd>I6', 46, '<I4I4I4B', 59
+local HOST, HOST_AS_IT_WAS = TIMES .. REST .. 'c0', 'c46' .. REST .. 'c0'
 local STAND, STAND_SIZE, MEMBER = '<d>I6c9', 23, '>I6c9' -- score, rank and fingerprint of a link that waits
 local ROOM = 8 * STAND_SIZE -- for so many links there is room with their host
 local SAVE, FILE, MOVE = 1, 2, 3 -- what is to be done with a host: write it down, see where it belongs, its best link too
@@ -66,7 +67,7 @@ local c, before, PARALLEL, HOST_PAGES, worker, dirty, time, now, level
 local seen, links, changed_links, codes -- hosts and links that were read, and which of the links are to be written
 local kept, kept_count -- links as they are to be written, before those that were changed
 local told, unwanted, paces, wants -- what other crawls are told, and what they have said
-local ready_changes, wait_changes -- member → score, or false where it goes
+local ready_come, ready_gone, wait_come, wait_gone -- scores and members that come, members that go
 
 local function precise(number)
   return format('%.17g', number)
@@ -108,7 +109,7 @@ local function begin(keys, argv)
   seen, links, changed_links, codes = {}, {}, {}, {}
   kept, kept_count = {}, 0
   told, unwanted, paces, wants = {}, {}, {}, {}
-  ready_changes, wait_changes = {}, {}
+  ready_come, ready_gone, wait_come, wait_gone = {}, {}, {}, {}
   level = round()
   return true
 end
@@ -179,17 +180,17 @@ end
 -- Hosts that are about to be looked at are read in one go.
 local function read_hosts(names)
   local missing, count = {}, 0
-  for _, name in ipairs(names) do
-    if not seen[name] and not missing[name] then
+  for i = 1, #names do
+    local name = names[i]
+    if seen[name] == nil then
       count = count + 1
-      missing[count], missing[name] = name, true
+      missing[count], seen[name] = name, false
     end
   end
   for i = 1, count, 1000 do
     local last = min(i + 999, count)
-    for n, stored in ipairs(call('HMGET', HOSTS, unpack(missing, i, last))) do
-      host_from(missing[i + n - 1], stored)
-    end
+    local found = call('HMGET', HOSTS, unpack(missing, i, last))
+    for n = 1, #found do host_from(missing[i + n - 1], found[n]) end
   end
 end
 
@@ -369,7 +370,11 @@ local function line_up(mark, score, rank, h)
     if other > score or other == score and other_rank > rank then break end
     at = at - STAND_SIZE
   end
-  line = sub(line, 1, at) .. pack(STAND, score, rank, mark) .. sub(line, at + 1)
+  if at == #line then
+    line = pack('c0' .. STAND, line, score, rank, mark)
+  else
+    line = sub(line, 1, at) .. pack(STAND, score, rank, mark) .. sub(line, at + 1)
+  end
   if #line > ROOM then
     stand_behind(h, unpack_('<d', line, ROOM + 1), sub(line, ROOM + 9))
     line = sub(line, 1, ROOM)
@@ -382,7 +387,7 @@ local function line_up(mark, score, rank, h)
   end
 end
 
--- Put a host where it belongs after a change; all of it is written down at the end, or before anybody looks.
+-- Put a host where it belongs after a change; what comes of it is written down for many hosts at once.
 local function file(h)
   wake(h)
   if is_vacant(h) then look(h) end
@@ -395,34 +400,27 @@ local function file(h)
       due = at
     end
   end
-  if h.filed > 0 and h.filed ~= rank then ready_changes[pack('>I6', h.filed) .. name] = false end
-  if rank > 0 and (h.filed ~= rank or h.change == MOVE) then ready_changes[pack('>I6', rank) .. name] = h.score end
-  if due ~= h.due then wait_changes[name] = due ~= -INF and due end
+  if h.filed > 0 and h.filed ~= rank then ready_gone[#ready_gone + 1] = pack('>I6c0', h.filed, name) end
+  if rank > 0 and (h.filed ~= rank or h.change == MOVE) then
+    local count = #ready_come
+    ready_come[count + 1], ready_come[count + 2] = h.score, pack('>I6c0', rank, name)
+  end
+  if due == -INF and h.due ~= -INF then
+    wait_gone[#wait_gone + 1] = name
+  elseif due ~= h.due then
+    local count = #wait_come
+    wait_come[count + 1], wait_come[count + 2] = due, name
+  end
   h.filed, h.due, h.change = rank, due, SAVE
 end
 
-local function write_changes(key, changes)
-  local come, gone = {}, {}
-  for member, score in pairs(changes) do
-    if score then
-      come[#come + 1], come[#come + 2] = score, member
-    else
-      gone[#gone + 1] = member
-    end
-  end
-  all('ZREM', key, gone)
-  all('ZADD', key, come)
-end
-
+-- Before anybody looks, and before any of the hosts is filed again.
 local function write_files()
-  if next(ready_changes) then
-    write_changes(READY, ready_changes)
-    ready_changes = {}
-  end
-  if next(wait_changes) then
-    write_changes(WAIT, wait_changes)
-    wait_changes = {}
-  end
+  all('ZREM', READY, ready_gone)
+  all('ZADD', READY, ready_come)
+  all('ZREM', WAIT, wait_gone)
+  all('ZADD', WAIT, wait_come)
+  ready_come, ready_gone, wait_come, wait_gone = {}, {}, {}, {}
 end
 
 -- Links that are done or dropped: a code each, in buckets that are split one after the other as they fill.
@@ -454,7 +452,7 @@ end
 
 -- Most hosts have nothing that is closed, or little: a bit for each mark saves most of the looks.
 local function may_be_shut(h, mark)
-  return band(h.shut, lshift(1, byte(mark, 9))) ~= 0
+  return h.shut ~= 0 and band(h.shut, lshift(1, byte(mark, 9))) ~= 0
 end
 
 local function close(mark, code, h)
@@ -647,14 +645,13 @@ local function flush()
     if h.change >= FILE then file(h) end
     if h.added then line_written(h) end
     if h.change > 0 then
-      local times = h.times
-      if times then
-        times = sub(times, 1, TIMES_SIZE)
+      local more, stored = h.more and 1 or 0, nil
+      if h.times then
+        stored = pack(HOST_AS_IT_WAS, h.times, h.pages, h.leased, h.shut, more, h.line)
       else
-        times = pack(TIMES, h.own, h.last, h.hold, h.blocked, h.due, h.filed)
+        stored = pack(HOST, h.own, h.last, h.hold, h.blocked, h.due, h.filed, h.pages, h.leased, h.shut, more, h.line)
       end
-      hosts[count + 1] = name
-      hosts[count + 2] = times .. pack(REST, h.pages, h.leased, h.shut, h.more and 1 or 0) .. h.line
+      hosts[count + 1], hosts[count + 2] = name, stored
       count = count + 2
     end
   end
@@ -692,7 +689,7 @@ end
 local function put_in(mark, h, score, rest)
   local number = c.next + 1
   c.next, c.waiting = number, c.waiting + 1
-  store_packed(mark, pack('<ddI6BI2', score, score, number, 0, 0) .. rest)
+  store_packed(mark, pack('<ddI6BI2c0', score, score, number, 0, 0, rest))
   line_up(mark, score, LAST_RANK - number, h)
 end
 
@@ -756,11 +753,12 @@ local function hosts_of(offers, names)
   return names
 end
 
--- Which of them may wait or be out; of most hosts all that wait are at hand.
+-- Which of them may wait or be out; of most hosts all that wait are at hand. From here on hosts stand for their names.
 local function may_be_there(offers, marks)
   local count = #marks
   for i = 1, #offers, 5 do
     local mark, h = offers[i], seen[offers[i + 3]]
+    offers[i + 3] = h
     if h.more or h.leased > 0 or h.line ~= '' and find(h.line, mark, 1, true) then
       count = count + 1
       marks[count] = mark
@@ -772,7 +770,7 @@ end
 local function absorb(offers, reopen)
   local new = 0
   for i = 1, #offers, 5 do
-    local mark, score, h = offers[i], offers[i + 1], seen[offers[i + 3]]
+    local mark, score, h = offers[i], offers[i + 1], offers[i + 3]
     local link = links[mark]
     if link then
       if not is_spent(h) then take(link_of(mark), h, score, offers[i + 2], offers[i + 4]) end
@@ -843,6 +841,7 @@ local function promote()
   if not due[1] then return end
   read_hosts(due)
   for _, name in ipairs(due) do file(seen[name]) end
+  write_files()
   dirty = true
 end
 
@@ -860,8 +859,10 @@ end
 
 -- The scores of the last links that were leased, by any worker, as bytes
 
-local function note_lease(score)
-  c.lately = sub((c.lately or '') .. pack('<d', score), -8 * LATELY)
+local function note_leases(out)
+  local scores = { c.lately or '' }
+  for i, lease in ipairs(out) do scores[i + 1] = pack('<d', lease.score) end
+  c.lately = sub(concat(scores), -8 * LATELY)
 end
 
 -- What is worth less gets a few hands only.
@@ -919,9 +920,7 @@ local function best_out(count, least, out)
     if score < least then return false end
     -- After a restart of the server a host may have to wait that was ready before.
     if ready_at(h) <= now and not is_taken(h) then
-      local lease = hand_out(h)
-      out[#out + 1] = lease
-      note_lease(lease.score)
+      out[#out + 1] = hand_out(h)
       if is_ready(h) then again[#again + 1] = h end
       count = count - 1
     else
@@ -958,7 +957,10 @@ function run.lease()
     file_touched()
     more = best_out(few - #out, -INF, out)
   end
-  dirty = dirty or out[1]
+  if out[1] then
+    note_leases(out)
+    dirty = true
+  end
   return handed_out(out)
 end
 
@@ -1233,6 +1235,6 @@ redis.register_function('topicrawl_frontier', function(keys, argv)
   local answer = run[ARGV[5]]()
   flush()
   -- What was read is not kept until the next run, which begins with what the keys hold.
-  seen, links, changed_links, ready_changes, wait_changes, told = nil, nil, nil, nil, nil, nil
+  seen, links, changed_links, kept, told = nil, nil, nil, nil, nil
   return answer
 end)

@@ -91,9 +91,8 @@ def handed_out(answer: bytes) -> Iterator[tuple[int, str, Waiting]]:
         token, host, link = _LEASE.unpack_from(answer, at)
         host_at = at + _LEASE.size + token
         link_at = host_at + host
-        yield int(answer[host_at - token : host_at]), answer[host_at:link_at].decode(), waiting(
-            answer[link_at : (at := link_at + link)]
-        )
+        at = link_at + link
+        yield int(answer[host_at - token : host_at]), answer[host_at:link_at].decode(), waiting(answer[link_at:at])
 
 
 def stands(host: bytes) -> Iterator[tuple[float, bytes]]:

@@ -97,7 +97,7 @@ class Server:
             except ResponseError as error:
                 if "Function not found" not in str(error):
                     raise
-            # The first one to come, or the server was emptied: what is there by now is the same, as its name says.
+            # Somebody has emptied the server. Whoever loads it first, it is the same, as its name says.
             await ask("FUNCTION", "LOAD", "REPLACE", text)
             return await ask("FCALL", name, 1, base, epoch, self.life, *values)
 
@@ -226,6 +226,9 @@ async def connected(address: str, *, patience: float = 600.0) -> Server:
         # One that is full or still loading is waited for, as it would be later on.
         server.patience = patience
         await server.ask("EVAL", _TRY, 1, f"{TAG}:try")
+        name, text = library()
+        if not await server.ask("FUNCTION", "LIST", "LIBRARYNAME", name):
+            await server.ask("FUNCTION", "LOAD", "REPLACE", text)
     except BaseException:
         await server.close()
         raise
