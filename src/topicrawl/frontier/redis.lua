@@ -25,10 +25,10 @@
 
 local INF, LAST_RANK = 1 / 0, 2 ^ 48 - 1
 local LINK, LINK_SIZE = '<ddI6BI2I2I2', 29 -- score, first score, number, out?, attempts, depth, length of the text
--- own delay, last, hold, blocked, due, rank in READY (0: it is not there); pages, leased, which marks may be closed,
--- whether it has a queue; then its best links, best first
-local TIMES, TIMES_SIZE, REST, HOST_SIZE = '<ddddd>I6', 46, '<I4I4I4B', 59
-local HOST, HOST_AS_IT_WAS = TIMES .. REST .. 'c0', 'c46' .. REST .. 'c0'
+-- pages, leased, which marks may be closed, flags, rank in READY (0: it is not there); where a flag says so, own delay,
+-- last, hold, blocked and due; then its best links, best first
+local HOST, HOST_SIZE, TIMES, TIMES_SIZE = '<I4I4I4B>I6', 19, '<ddddd', 40
+local HAS_QUEUE, HAS_TIMES = 1, 2
 local STAND, STAND_SIZE, MEMBER = '<d>I6c9', 23, '>I6c9' -- score, rank and fingerprint of a link that waits
 local ROOM = 8 * STAND_SIZE -- for so many links there is room with their host
 local SAVE, FILE, MOVE = 1, 2, 3 -- what is to be done with a host: write it down, see where it belongs, its best link too
@@ -140,33 +140,49 @@ end
 local function host_from(name, stored)
   local h
   if stored then
-    local pages, leased, shut, more = unpack_(REST, stored, TIMES_SIZE + 1)
-    local score, top, line = -INF, 0, ''
-    if #stored > HOST_SIZE then
-      line = sub(stored, HOST_SIZE + 1)
-      score, top = unpack_('<d>I6', line)
-    end
+    local pages, leased, shut, flags, filed = unpack_(HOST, stored)
+    local score, top, at = -INF, 0, flags >= HAS_TIMES and HOST_SIZE + TIMES_SIZE or HOST_SIZE
+    local line = sub(stored, at + 1)
+    if line ~= '' then score, top = unpack_('<d>I6', line) end
     h = {
-      name = name, times = stored, pages = pages, leased = leased, shut = shut, more = more == 1, line = line,
-      score = score, top = top, change = 0 }
+      name = name, pages = pages, leased = leased, shut = shut, more = flags % 2 == HAS_QUEUE, filed = filed,
+      line = line, score = score, top = top, change = 0, times = flags >= HAS_TIMES and stored }
   else
     h = {
-      name = name, times = false, pages = 0, leased = 0, shut = 0, more = false, line = '',
-      score = -INF, top = 0, change = FILE, own = 0, last = c.crashed, hold = -INF, blocked = -INF, due = -INF, filed = 0 }
+      name = name, pages = 0, leased = 0, shut = 0, more = false, filed = 0, line = '', score = -INF, top = 0,
+      change = FILE, times = false }
     c.hosts = c.hosts + 1
   end
   seen[name] = h
   return h
 end
 
--- Of most hosts nobody needs to know when they may be asked: a link has joined those that wait.
+-- When it may be asked: of most hosts nobody needs to know, because a link joins those that wait; and most have never
+-- been asked.
 local function wake(h)
+  if h.own then return h end
   if h.times then
     local last
-    h.own, last, h.hold, h.blocked, h.due, h.filed = unpack_(TIMES, h.times)
-    h.last, h.times = max(last, c.crashed), false
+    h.own, last, h.hold, h.blocked, h.due = unpack_(TIMES, h.times, HOST_SIZE + 1)
+    h.last = max(last, c.crashed)
+  else
+    h.own, h.last, h.hold, h.blocked, h.due = 0, c.crashed, -INF, -INF, -INF
   end
   return h
+end
+
+-- As it is stored.
+local function host_packed(h)
+  local flags, line = h.more and HAS_QUEUE or 0, h.line
+  if not h.own then
+    if not h.times then return pack('<I4I4I4B>I6c0', h.pages, h.leased, h.shut, flags, h.filed, line) end
+    line = sub(h.times, HOST_SIZE + 1, HOST_SIZE + TIMES_SIZE) .. line
+  elseif h.own == 0 and max(h.hold, h.blocked, h.due) == -INF and h.last <= c.crashed then
+    return pack('<I4I4I4B>I6c0', h.pages, h.leased, h.shut, flags, h.filed, line)
+  else
+    line = pack('<dddddc0', h.own, h.last, h.hold, h.blocked, h.due, line)
+  end
+  return pack('<I4I4I4B>I6c0', h.pages, h.leased, h.shut, flags + HAS_TIMES, h.filed, line)
 end
 
 local function host(name)
@@ -389,11 +405,15 @@ end
 
 -- Put a host where it belongs after a change; what comes of it is written down for many hosts at once.
 local function file(h)
-  wake(h)
   if is_vacant(h) then look(h) end
-  local rank, due, name = 0, -INF, h.name
+  local rank, due, was, name = 0, -INF, -INF, h.name
+  -- Most hosts that are filed are new.
+  local at = c.crashed + c.delay
+  if h.own or h.times then
+    wake(h)
+    at, was = ready_at(h), h.due
+  end
   if h.top > 0 and h.leased < PARALLEL and h.pages + h.leased < HOST_PAGES then
-    local at = ready_at(h)
     if at <= now then
       rank = h.top
     elseif at < INF then
@@ -405,13 +425,16 @@ local function file(h)
     local count = #ready_come
     ready_come[count + 1], ready_come[count + 2] = h.score, pack('>I6c0', rank, name)
   end
-  if due == -INF and h.due ~= -INF then
-    wait_gone[#wait_gone + 1] = name
-  elseif due ~= h.due then
-    local count = #wait_come
-    wait_come[count + 1], wait_come[count + 2] = due, name
+  if due ~= was then
+    wake(h).due = due
+    if due == -INF then
+      wait_gone[#wait_gone + 1] = name
+    else
+      local count = #wait_come
+      wait_come[count + 1], wait_come[count + 2] = due, name
+    end
   end
-  h.filed, h.due, h.change = rank, due, SAVE
+  h.filed, h.change = rank, SAVE
 end
 
 -- Before anybody looks, and before any of the hosts is filed again.
@@ -645,13 +668,7 @@ local function flush()
     if h.change >= FILE then file(h) end
     if h.added then line_written(h) end
     if h.change > 0 then
-      local more, stored = h.more and 1 or 0, nil
-      if h.times then
-        stored = pack(HOST_AS_IT_WAS, h.times, h.pages, h.leased, h.shut, more, h.line)
-      else
-        stored = pack(HOST, h.own, h.last, h.hold, h.blocked, h.due, h.filed, h.pages, h.leased, h.shut, more, h.line)
-      end
-      hosts[count + 1], hosts[count + 2] = name, stored
+      hosts[count + 1], hosts[count + 2] = name, host_packed(h)
       count = count + 2
     end
   end

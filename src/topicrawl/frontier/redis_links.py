@@ -21,7 +21,8 @@ _REST = struct.Struct("<IHH").pack
 _END = struct.Struct("<9sdBH").pack
 _LEASE = struct.Struct("<BHI")
 _STAND = struct.Struct("<d15s")  # of a link that waits; behind what is stored of its host
-_HOST_SIZE = 59
+_HOST_SIZE, _TIMES_SIZE = 19, 40  # of what is stored of a host before that
+_FLAGS, _HAS_TIMES = 12, 2
 _DEEPEST = 0xFFFF
 _NOTHING = b""
 
@@ -97,7 +98,7 @@ def handed_out(answer: bytes) -> Iterator[tuple[int, str, Waiting]]:
 
 def stands(host: bytes) -> Iterator[tuple[float, bytes]]:
     """Scores and members of the best waiting links of a host, from what is stored of it; its queue has the others."""
-    return _STAND.iter_unpack(host[_HOST_SIZE:])
+    return _STAND.iter_unpack(host[_HOST_SIZE + (_TIMES_SIZE if host[_FLAGS] & _HAS_TIMES else 0) :])
 
 
 def waiting(data: bytes) -> Waiting:
