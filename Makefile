@@ -64,7 +64,7 @@ bench-search: install
 bench-cluster: install
 	$(BIN)/python bench/cluster.py
 
-# A crawl of 300,000 pages: is it as fast and as small in the end as in the beginning? Takes a quarter of an hour.
+# A crawl of 300,000 pages: is it as fast and as small in the end as in the beginning? Takes half an hour.
 bench-long: install
 	$(BIN)/python bench/long.py
 
