@@ -252,7 +252,7 @@ def main() -> None:
         subprocess.run([sys.executable, str(Path(__file__).parent / "cluster_same.py")], check=True)
     if "chaos" in options.parts:
         command = [sys.executable, "-m", "pytest", "-n0", "-s", "tests/chaos/test_cluster.py"]
-        subprocess.run(command, check=True, env={**os.environ, "TOPICRAWL_CHAOS": "full"})
+        subprocess.run(command, check=True, env={**os.environ, "TOPICRAWL_LONG": "1", "TOPICRAWL_CHAOS": "full"})
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ local LINK, LINK_SIZE = '<ddI6BI2I2I2', 29 -- score, first score, number, out?, 
 local HOST, HOST_SIZE, TIMES, TIMES_SIZE = '<I4I4I4B>I6', 19, '<ddddd', 40
 local HAS_QUEUE, HAS_TIMES = 1, 2
 local STAND, STAND_SIZE, MEMBER = '<d>I6c9', 23, '>I6c9' -- score, rank and fingerprint of a link that waits
+local LINE_AND_STAND = 'c0' .. STAND
 local ROOM = 8 * STAND_SIZE -- for so many links there is room with their host
 local SAVE, FILE, MOVE = 1, 2, 3 -- what is to be done with a host: write it down, see where it belongs, its best link too
 -- fingerprint, score, whether it replaces, host; depth, length of the text, text and rest of the place as they are stored
@@ -375,11 +376,14 @@ end
 
 -- A link takes its place among those of its host; who stood last may have to leave the line.
 local function line_up(mark, score, rank, h)
-  if is_behind(h, score, rank) then
+  local line = h.line
+  if line == '' and not h.more then
+    h.line, h.score, h.top, h.change = pack(STAND, score, rank, mark), score, rank, MOVE
+    return
+  elseif is_behind(h, score, rank) then
     stand_behind(h, score, pack(MEMBER, rank, mark))
     return
   end
-  local line = h.line
   local at = #line
   while at > 0 do
     local other, other_rank = unpack_('<d>I6', line, at - STAND_SIZE + 1)
@@ -387,7 +391,7 @@ local function line_up(mark, score, rank, h)
     at = at - STAND_SIZE
   end
   if at == #line then
-    line = pack('c0' .. STAND, line, score, rank, mark)
+    line = pack(LINE_AND_STAND, line, score, rank, mark)
   else
     line = sub(line, 1, at) .. pack(STAND, score, rank, mark) .. sub(line, at + 1)
   end
@@ -475,7 +479,7 @@ end
 
 -- Most hosts have nothing that is closed, or little: a bit for each mark saves most of the looks.
 local function may_be_shut(h, mark)
-  return h.shut ~= 0 and band(h.shut, lshift(1, byte(mark, 9))) ~= 0
+  return band(h.shut, lshift(1, byte(mark, 9))) ~= 0
 end
 
 local function close(mark, code, h)
@@ -792,14 +796,13 @@ local function absorb(offers, reopen)
     if link then
       if not is_spent(h) then take(link_of(mark), h, score, offers[i + 2], offers[i + 4]) end
     else
-      local old = closed(mark, h)
-      local welcome
+      local old = h.shut ~= 0 and closed(mark, h)
+      local welcome = h.pages < HOST_PAGES
       if old then
         welcome = comes_back(mark, h, old, score, reopen)
         if welcome then open(mark) end
-      else
-        welcome = not is_spent(h)
-        if welcome then new = new + 1 end
+      elseif welcome then
+        new = new + 1
       end
       if welcome then put_in(mark, h, score, offers[i + 4]) end
     end

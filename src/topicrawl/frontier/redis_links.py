@@ -12,7 +12,6 @@ from topicrawl.frontier.contract import End, Entry, Offer
 from topicrawl.frontier.sqlite_look import place as place_of
 from topicrawl.frontier.sqlite_look import stored
 from topicrawl.records import Link, Place, Refusal
-from topicrawl.urls import host
 
 _LINK = struct.Struct("<dd6sBHHH")  # as in redis.lua
 _OFFER = struct.Struct("<9sdBH").pack
@@ -54,13 +53,13 @@ def offered(offers: Iterable[Offer]) -> bytes:
     """Offers as the script takes them, one behind the other: many values cost it, and the way there, more than one."""
     found: list[bytes] = []
     for link, place, replace in offers:
-        url = link.url
-        name, text, rest = host(url).encode(), text_of(link), _NOTHING
+        url = link.url.encode()
+        name, text, rest = url.split(b"/", 3)[2], text_of(link), _NOTHING
         if place.carry is not None or place.parts:
             rest = (stored(place) or "").encode()
         size, depth = len(text), link.depth if link.depth < _DEEPEST else _DEEPEST
         # Of the digest as much is packed as there is room for.
-        head = _OFFER(xxh3_128_digest(url.encode()), place.score, replace, len(name))
+        head = _OFFER(xxh3_128_digest(url), place.score, replace, len(name))
         found += (head, name, _REST(4 + size + len(rest), depth, size), text, rest)
     return b"".join(found)
 
