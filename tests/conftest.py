@@ -11,7 +11,7 @@ from tests.longer import WANTED
 
 # How long an example takes says how busy the machine is, not whether a law holds.
 settings.register_profile(
-    "laws", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=200 if WANTED else 50
+    "laws", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=100 if WANTED else 50
 )
 settings.load_profile("laws")
 
