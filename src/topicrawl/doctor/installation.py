@@ -21,7 +21,7 @@ from topicrawl.urls import canonical
 _OLDEST = (3, 11)
 _OLDEST_SQLITE = (3, 35)
 _REINSTALL = "install the package again: pip install --force-reinstall --no-deps topicrawl"
-_WEB = ("web/templates/base.html", "web/static/app.css", "web/static/app.js", "frontier/redis.lua")
+_WEB = ("web/templates/base.html", "web/static/app.css", "web/static/app.js", "frontier/lua/5_operations.lua")
 _FINNISH = (
     "Suomen luonto on hyvin kaunis talvella, kun lumi peittää metsät ja järvet, ja ihmiset hiihtävät pitkiä "
     "matkoja auringon paistaessa matalalla taivaanrannan yläpuolella."

@@ -1,8 +1,8 @@
 """A frontier in Redis or Valkey: one crawl for any number of workers, on as many machines.
 
-Every operation is one run of `redis.lua`: it happens wholly or not at all, in the server's time. A lease carries a
-token; whoever was away for longer than a lease finds its token refused, so that no two workers do the same thing.
-Of links that are done only a mark and the reason remain: the pages are in the workers' collections.
+Every operation is one run of the function in `lua/`: it happens wholly or not at all, in the server's time. A lease
+carries a token; whoever was away for longer than a lease finds its token refused, so that no two workers do the same
+thing. Of links that are done only a mark and the reason remain: the pages are in the workers' collections.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ _SOON = 60.0  # seconds: a longer wait is not worth looking again and again
 
 
 def bucket(mark: bytes, buckets: int) -> int:
-    """Which bucket a mark is in when there are so many; the same as in redis.lua.
+    """Which bucket a mark is in when there are so many; the same as in lua/3_links.lua.
 
     >>> [bucket(bytes([0, 0, 0, n]), 3) for n in range(5)]
     [0, 1, 2, 1, 0]

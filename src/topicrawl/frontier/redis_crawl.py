@@ -1,6 +1,6 @@
 """A crawl that lives in Redis: how it is made, found, paused and ended.
 
-Beside the frontier's own keys (see `redis.lua`) a crawl has
+Beside the frontier's own keys (see `lua/1_run.lua`) a crawl has
 
     :facts      hash   what workers must know: topic, settings, identity, the format of it all
     :trained    text   what its strategy had learned before the first page
@@ -46,7 +46,7 @@ return false
 
 
 def first_facts(rules: Rules) -> dict[str, str]:
-    """What `redis.lua` must find before its first run."""
+    """What the function in `lua/` must find before its first run."""
     return {
         "epoch": f"e{token_hex(8)}", "life": "", "outer": "-inf", "inner": "-inf", "crashed": "-inf", "buckets": "1",
         "pace": "", **dict.fromkeys(_COUNTERS.split(), "0"), **rule_facts(rules),

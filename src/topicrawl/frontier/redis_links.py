@@ -13,7 +13,7 @@ from topicrawl.frontier.sqlite_look import place as place_of
 from topicrawl.frontier.sqlite_look import stored
 from topicrawl.records import Link, Place, Refusal
 
-_LINK = struct.Struct("<dd6sBHHH")  # as in redis.lua
+_LINK = struct.Struct("<dd6sBHHH")  # as in lua/1_run.lua
 _OFFER = struct.Struct("<9sdBH").pack
 _LENGTH = struct.Struct("<I").pack
 _REST = struct.Struct("<IHH").pack

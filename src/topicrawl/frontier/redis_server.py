@@ -279,6 +279,9 @@ def library() -> tuple[str, str]:
 
     The server keeps the library, and each text has a name of its own: workers of another version have theirs beside it.
     """
-    text = files("topicrawl.frontier").joinpath("redis.lua").read_text("utf-8")
+    folder = files("topicrawl.frontier") / "lua"
+    # One text, whose parts stand in files of their own, in the order of their numbers.
+    parts = sorted((part for part in folder.iterdir() if part.name.endswith(".lua")), key=lambda part: part.name)
+    text = "\n".join(part.read_text("utf-8") for part in parts)
     name = f"topicrawl_{xxh3_64_hexdigest(text.encode())}"
     return name, text.replace("topicrawl_frontier", name)

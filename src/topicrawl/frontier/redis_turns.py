@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable
 from math import inf
 
-FRESH = 4.0  # seconds for which the server's word counts: several beats; the same as in redis.lua
+FRESH = 4.0  # seconds for which the server's word counts: several beats; the same as in lua/1_run.lua
 EARLY = 0.8  # of a lease: nobody starts a request later than this
 _PATIENCE = 30.0  # seconds that a turn at a further host is waited for
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)

@@ -9,7 +9,7 @@ from topicrawl.frontier.redis import RedisLook
 from topicrawl.frontier.redis_links import mark, stands, waiting
 from topicrawl.records import Link
 
-_LAST_RANK = 2**48 - 1  # as in redis.lua
+_LAST_RANK = 2**48 - 1  # as in lua/1_run.lua
 _SLICE = 500  # links
 _HOSTS = 200
 _MEMBERS = 20_000  # of a queue that are read at once: nobody else is served meanwhile
