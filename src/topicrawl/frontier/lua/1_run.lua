@@ -32,6 +32,9 @@ local HAS_QUEUE, HAS_TIMES = 1, 2
 local STAND, STAND_SIZE, MEMBER = '<d>I6c9', 23, '>I6c9' -- score, rank and fingerprint of a link that waits
 local LINE_AND_STAND = 'c0' .. STAND
 local ROOM = 8 * STAND_SIZE -- for so many links there is room with their host
+-- What is known of a host, in an array: by number it is found sooner than by name. `wake` fills in when it may be asked.
+local NAME, PAGES, LEASED, SHUT, MORE, FILED, LINE, SCORE, TOP, CHANGE, STORED = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
+local OWN, LAST, HOLD, BLOCKED, DUE, ADDED = 12, 13, 14, 15, 16, 17
 local SAVE, FILE, MOVE = 1, 2, 3 -- what is to be done with a host: write it down, see where it belongs, its best link too
 -- fingerprint, score, whether it replaces, host; depth, length of the text, text and rest of the place as they are stored
 local OFFER = '<c9dBHc0I4c0'

@@ -8,12 +8,10 @@ local function host_from(name, stored)
     local line = sub(stored, at + 1)
     if line ~= '' then score, top = unpack_('<d>I6', line) end
     h = {
-      name = name, pages = pages, leased = leased, shut = shut, more = flags % 2 == HAS_QUEUE, filed = filed,
-      line = line, score = score, top = top, change = 0, times = flags >= HAS_TIMES and stored }
+      name, pages, leased, shut, flags % 2 == HAS_QUEUE, filed, line, score, top, 0, flags >= HAS_TIMES and stored,
+      false, false, false, false, false, false }
   else
-    h = {
-      name = name, pages = 0, leased = 0, shut = 0, more = false, filed = 0, line = '', score = -INF, top = 0,
-      change = FILE, times = false }
+    h = { name, 0, 0, 0, false, 0, '', -INF, 0, FILE, false, false, false, false, false, false, false }
     c.hosts = c.hosts + 1
   end
   seen[name] = h
@@ -23,29 +21,29 @@ end
 -- When it may be asked: of most hosts nobody needs to know, because a link joins those that wait; and most have never
 -- been asked.
 local function wake(h)
-  if h.own then return h end
-  if h.times then
+  if h[OWN] then return h end
+  if h[STORED] then
     local last
-    h.own, last, h.hold, h.blocked, h.due = unpack_(TIMES, h.times, HOST_SIZE + 1)
-    h.last = max(last, c.crashed)
+    h[OWN], last, h[HOLD], h[BLOCKED], h[DUE] = unpack_(TIMES, h[STORED], HOST_SIZE + 1)
+    h[LAST] = max(last, c.crashed)
   else
-    h.own, h.last, h.hold, h.blocked, h.due = 0, c.crashed, -INF, -INF, -INF
+    h[OWN], h[LAST], h[HOLD], h[BLOCKED], h[DUE] = 0, c.crashed, -INF, -INF, -INF
   end
   return h
 end
 
 -- As it is stored.
 local function host_packed(h)
-  local flags, line = h.more and HAS_QUEUE or 0, h.line
-  if not h.own then
-    if not h.times then return pack('<I4I4I4B>I6c0', h.pages, h.leased, h.shut, flags, h.filed, line) end
-    line = sub(h.times, HOST_SIZE + 1, HOST_SIZE + TIMES_SIZE) .. line
-  elseif h.own == 0 and max(h.hold, h.blocked, h.due) == -INF and h.last <= c.crashed then
-    return pack('<I4I4I4B>I6c0', h.pages, h.leased, h.shut, flags, h.filed, line)
+  local flags, line = h[MORE] and HAS_QUEUE or 0, h[LINE]
+  if not h[OWN] then
+    if not h[STORED] then return pack('<I4I4I4B>I6c0', h[PAGES], h[LEASED], h[SHUT], flags, h[FILED], line) end
+    line = sub(h[STORED], HOST_SIZE + 1, HOST_SIZE + TIMES_SIZE) .. line
+  elseif h[OWN] == 0 and max(h[HOLD], h[BLOCKED], h[DUE]) == -INF and h[LAST] <= c.crashed then
+    return pack('<I4I4I4B>I6c0', h[PAGES], h[LEASED], h[SHUT], flags, h[FILED], line)
   else
-    line = pack('<dddddc0', h.own, h.last, h.hold, h.blocked, h.due, line)
+    line = pack('<dddddc0', h[OWN], h[LAST], h[HOLD], h[BLOCKED], h[DUE], line)
   end
-  return pack('<I4I4I4B>I6c0', h.pages, h.leased, h.shut, flags + HAS_TIMES, h.filed, line)
+  return pack('<I4I4I4B>I6c0', h[PAGES], h[LEASED], h[SHUT], flags + HAS_TIMES, h[FILED], line)
 end
 
 local function host(name)
@@ -53,7 +51,7 @@ local function host(name)
 end
 
 local function delay_of(h)
-  return max(c.delay, h.own)
+  return max(c.delay, h[OWN])
 end
 
 -- Hosts that are about to be looked at are read in one go.
@@ -74,25 +72,25 @@ local function read_hosts(names)
 end
 
 local function queue_of(h)
-  return base .. ':queue:' .. h.name
+  return base .. ':queue:' .. h[NAME]
 end
 
 local function touch(h)
-  if h.change < FILE then h.change = FILE end
+  if h[CHANGE] < FILE then h[CHANGE] = FILE end
   return h
 end
 
 local function save(h)
-  if h.change < SAVE then h.change = SAVE end
+  if h[CHANGE] < SAVE then h[CHANGE] = SAVE end
 end
 
 local function ready_at(h)
-  return max(h.last + delay_of(h), h.hold, h.blocked)
+  return max(h[LAST] + delay_of(h), h[HOLD], h[BLOCKED])
 end
 
 -- Other crawls on this server are told until when a host is taken.
 local function tell(h, at)
-  if c.pace ~= '' then told[h.name] = at - c.offset end
+  if c.pace ~= '' then told[h[NAME]] = at - c.offset end
 end
 
 -- For as long as it is out; should the worker die, others wait from the last moment at which it may have asked.
@@ -103,39 +101,39 @@ end
 -- A host is free again after its delay, and if another crawl has asked for it meanwhile, that one goes first.
 local function tell_free(h)
   if c.pace == '' then return end
-  tell(h, max(h.last + delay_of(h), h.hold))
-  local want = wants[h.name]
-  if want == nil then want = call('HGET', WANTED, h.name) end
+  tell(h, max(h[LAST] + delay_of(h), h[HOLD]))
+  local want = wants[h[NAME]]
+  if want == nil then want = call('HGET', WANTED, h[NAME]) end
   local at, who = match(want or '', '^(%S+) (.*)$')
   -- It asks again once in a delay; whoever does not has lost interest.
   if at and who ~= base and time - at < 2 * delay_of(h) + 2 then
-    h.hold = max(h.hold, h.last + 2 * delay_of(h), now + delay_of(h)) + TURN
+    h[HOLD] = max(h[HOLD], h[LAST] + 2 * delay_of(h), now + delay_of(h)) + TURN
   end
 end
 
 -- Whether another crawl has the host at the moment; then it is looked at again a little later.
 local function is_taken(h)
   if c.pace == '' then return false end
-  local until_ = told[h.name]
+  local until_ = told[h[NAME]]
   if not until_ then
-    local said = paces[h.name]
-    if said == nil then said = call('ZSCORE', c.pace, h.name) end
+    local said = paces[h[NAME]]
+    if said == nil then said = call('ZSCORE', c.pace, h[NAME]) end
     until_ = tonumber(said or '-inf')
   end
   -- What lies further ahead was written before the clock was set back.
   if until_ <= time or until_ > time + max(AHEAD, 2 * c.lease) then return false end
-  call('HSET', WANTED, h.name, precise(time) .. ' ' .. base)
-  h.hold = max(h.hold, now + min(until_ - time, max(delay_of(h), 0.05)))
+  call('HSET', WANTED, h[NAME], precise(time) .. ' ' .. base)
+  h[HOLD] = max(h[HOLD], now + min(until_ - time, max(delay_of(h), 0.05)))
   return true
 end
 
 local function is_spent(h, credit)
-  return h.pages - (credit or 0) >= HOST_PAGES
+  return h[PAGES] - (credit or 0) >= HOST_PAGES
 end
 
 local function postpone(h, wait)
-  if wait > 0 and now + wait > h.hold then
-    h.hold = now + wait
+  if wait > 0 and now + wait > h[HOLD] then
+    h[HOLD] = now + wait
   end
 end
 
@@ -154,43 +152,43 @@ end
 
 -- Links for which there is no room with their host. They are written together, at the end or before anybody looks.
 local function stand_behind(h, score, member)
-  local added = h.added
+  local added = h[ADDED]
   if not added then
     added = {}
-    h.added = added
+    h[ADDED] = added
   end
   local count = #added
   added[count + 1], added[count + 2] = score, member
-  if not h.more then
-    h.more = true
+  if not h[MORE] then
+    h[MORE] = true
     save(h)
   end
 end
 
 local function line_written(h)
-  if h.added then
-    all('ZADD', queue_of(h), h.added)
-    h.added = false
+  if h[ADDED] then
+    all('ZADD', queue_of(h), h[ADDED])
+    h[ADDED] = false
   end
 end
 
 -- Whether the best link of a host is yet to be found in its queue.
 local function is_vacant(h)
-  return h.more and h.line == ''
+  return h[MORE] and h[LINE] == ''
 end
 
 local function set_line(h, line)
-  h.line, h.change = line, MOVE
+  h[LINE], h[CHANGE] = line, MOVE
   if line ~= '' then
-    h.score, h.top = unpack_('<d>I6', line)
+    h[SCORE], h[TOP] = unpack_('<d>I6', line)
   else
-    h.score, h.top = -INF, 0
+    h[SCORE], h[TOP] = -INF, 0
   end
 end
 
 -- The best link of a host has gone: the next one steps forward, or is found in the queue when it is needed.
 local function advance(h)
-  set_line(h, sub(h.line, STAND_SIZE + 1))
+  set_line(h, sub(h[LINE], STAND_SIZE + 1))
 end
 
 -- What is taken away is named, so that reading the log again takes the same away.
@@ -204,13 +202,13 @@ local function look(h)
     members[i], stands[i] = member, pack('<d', tonumber(tops[2 * (count - i) + 2])) .. member
   end
   all('ZREM', queue_of(h), members)
-  h.more = count == most
+  h[MORE] = count == most
   set_line(h, concat(stands))
 end
 
 -- All of its links into the queue.
 local function retreat(h)
-  local line = h.line
+  local line = h[LINE]
   for at = 1, #line, STAND_SIZE do
     stand_behind(h, unpack_('<d', line, at), sub(line, at + 8, at + STAND_SIZE - 1))
   end
@@ -220,7 +218,7 @@ end
 
 -- Where a link stands in the line of its host.
 local function place_of(h, rank, mark)
-  local line, member, at = h.line, pack(MEMBER, rank, mark), 1
+  local line, member, at = h[LINE], pack(MEMBER, rank, mark), 1
   while true do
     at = find(line, member, at, true)
     if not at or at % STAND_SIZE == 9 then return at and at - 8 end
@@ -230,17 +228,17 @@ end
 
 -- Whether a link is for the queue: everybody with the host comes before everybody in the queue.
 local function is_behind(h, score, rank)
-  local size = #h.line
-  if size == 0 or not h.more and size < ROOM then return h.more end
-  local other, other_rank = unpack_('<d>I6', h.line, size - STAND_SIZE + 1)
+  local size = #h[LINE]
+  if size == 0 or not h[MORE] and size < ROOM then return h[MORE] end
+  local other, other_rank = unpack_('<d>I6', h[LINE], size - STAND_SIZE + 1)
   return not precedes(score, rank, other, other_rank)
 end
 
 -- A link takes its place among those of its host; who stood last may have to leave the line.
 local function line_up(mark, score, rank, h)
-  local line = h.line
-  if line == '' and not h.more then
-    h.line, h.score, h.top, h.change = pack(STAND, score, rank, mark), score, rank, MOVE
+  local line = h[LINE]
+  if line == '' and not h[MORE] then
+    h[LINE], h[SCORE], h[TOP], h[CHANGE] = pack(STAND, score, rank, mark), score, rank, MOVE
     return
   elseif is_behind(h, score, rank) then
     stand_behind(h, score, pack(MEMBER, rank, mark))
@@ -261,9 +259,9 @@ local function line_up(mark, score, rank, h)
     stand_behind(h, unpack_('<d', line, ROOM + 1), sub(line, ROOM + 9))
     line = sub(line, 1, ROOM)
   end
-  h.line = line
+  h[LINE] = line
   if at == 0 then
-    h.score, h.top, h.change = score, rank, MOVE
+    h[SCORE], h[TOP], h[CHANGE] = score, rank, MOVE
   else
     save(h)
   end
@@ -272,27 +270,27 @@ end
 -- Put a host where it belongs after a change; what comes of it is written down for many hosts at once.
 local function file(h)
   if is_vacant(h) then look(h) end
-  local rank, due, was, name = 0, -INF, -INF, h.name
+  local rank, due, was, name = 0, -INF, -INF, h[NAME]
   -- Most hosts that are filed are new.
   local at = c.crashed + c.delay
-  if h.own or h.times then
+  if h[OWN] or h[STORED] then
     wake(h)
-    at, was = ready_at(h), h.due
+    at, was = ready_at(h), h[DUE]
   end
-  if h.top > 0 and h.leased < PARALLEL and h.pages + h.leased < HOST_PAGES then
+  if h[TOP] > 0 and h[LEASED] < PARALLEL and h[PAGES] + h[LEASED] < HOST_PAGES then
     if at <= now then
-      rank = h.top
+      rank = h[TOP]
     elseif at < INF then
       due = at
     end
   end
-  if h.filed > 0 and h.filed ~= rank then ready_gone[#ready_gone + 1] = pack('>I6c0', h.filed, name) end
-  if rank > 0 and (h.filed ~= rank or h.change == MOVE) then
+  if h[FILED] > 0 and h[FILED] ~= rank then ready_gone[#ready_gone + 1] = pack('>I6c0', h[FILED], name) end
+  if rank > 0 and (h[FILED] ~= rank or h[CHANGE] == MOVE) then
     local count = #ready_come
-    ready_come[count + 1], ready_come[count + 2] = h.score, pack('>I6c0', rank, name)
+    ready_come[count + 1], ready_come[count + 2] = h[SCORE], pack('>I6c0', rank, name)
   end
   if due ~= was then
-    wake(h).due = due
+    wake(h)[DUE] = due
     if due == -INF then
       wait_gone[#wait_gone + 1] = name
     else
@@ -300,7 +298,7 @@ local function file(h)
       wait_come[count + 1], wait_come[count + 2] = due, name
     end
   end
-  h.filed, h.change = rank, SAVE
+  h[FILED], h[CHANGE] = rank, SAVE
 end
 
 -- Before anybody looks, and before any of the hosts is filed again.

@@ -27,12 +27,12 @@ end
 
 -- Most hosts have nothing that is closed, or little: a bit for each mark saves most of the looks.
 local function may_be_shut(h, mark)
-  return band(h.shut, lshift(1, byte(mark, 9))) ~= 0
+  return band(h[SHUT], lshift(1, byte(mark, 9))) ~= 0
 end
 
 local function close(mark, code, h)
   if not may_be_shut(h, mark) then
-    h.shut = bor(h.shut, lshift(1, byte(mark, 9)))
+    h[SHUT] = bor(h[SHUT], lshift(1, byte(mark, 9)))
     save(h)
   end
   if call('HSET', bucket(mark), mark, code) == 1 then
@@ -119,7 +119,7 @@ local function step_out(link, h)
   if at == 1 then
     advance(h)
   elseif at then
-    h.line = sub(h.line, 1, at - 1) .. sub(h.line, at + STAND_SIZE)
+    h[LINE] = sub(h[LINE], 1, at - 1) .. sub(h[LINE], at + STAND_SIZE)
     save(h)
   else
     line_written(h)
@@ -130,8 +130,8 @@ end
 -- A link that waits has another score.
 local function move(link, h)
   local rank = rank_of(link)
-  if h.top == rank and link.score >= h.score then
-    set_line(h, pack(STAND, link.score, rank, link.mark) .. sub(h.line, STAND_SIZE + 1))
+  if h[TOP] == rank and link.score >= h[SCORE] then
+    set_line(h, pack(STAND, link.score, rank, link.mark) .. sub(h[LINE], STAND_SIZE + 1))
   elseif is_behind(h, link.score, rank) and not place_of(h, rank, link.mark) then
     stand_behind(h, link.score, pack(MEMBER, rank, link.mark))
   else
@@ -153,7 +153,7 @@ end
 local function drop_host(h)
   local budget = code('host_budget', DROPPED)
   retreat(h)
-  if not h.more then return end
+  if not h[MORE] then return end
   for _, each in ipairs(call('ZRANGE', queue_of(h), 0, -1)) do
     drop(sub(each, 7), budget, h)
   end

@@ -5,7 +5,7 @@ local function come_back(token, count)
   local mark, h = sub(out, 1, 9), host(sub(out, 12, 11 + unpack_('<I2', out, 10)))
   call('HDEL', LEASES, token)
   call('ZREM', ENDS, token)
-  h.leased = h.leased - 1
+  h[LEASED] = h[LEASED] - 1
   touch(h)
   c.leased = c.leased - 1
   local link = link_of(mark)
@@ -32,9 +32,9 @@ end
 local function flush()
   local hosts, gone, count = {}, {}, 0
   for name, h in pairs(seen) do
-    if h.change >= FILE then file(h) end
-    if h.added then line_written(h) end
-    if h.change > 0 then
+    if h[CHANGE] >= FILE then file(h) end
+    if h[ADDED] then line_written(h) end
+    if h[CHANGE] > 0 then
       hosts[count + 1], hosts[count + 2] = name, host_packed(h)
       count = count + 2
     end
@@ -93,7 +93,7 @@ local function comes_back(mark, h, old, score, reopen)
   local kind = kind_of(old)
   if reopen and (kind == SETTLED or kind == COMPLETED) then
     if is_spent(h, kind) then return false end
-    touch(h).pages = h.pages - kind
+    touch(h)[PAGES] = h[PAGES] - kind
     c.done = c.done - 1
     return true
   end
@@ -143,7 +143,7 @@ local function may_be_there(offers, marks)
   for i = 1, #offers, 5 do
     local mark, h = offers[i], seen[offers[i + 3]]
     offers[i + 3] = h
-    if h.more or h.leased > 0 or h.line ~= '' and find(h.line, mark, 1, true) then
+    if h[MORE] or h[LEASED] > 0 or h[LINE] ~= '' and find(h[LINE], mark, 1, true) then
       count = count + 1
       marks[count] = mark
     end
@@ -159,8 +159,8 @@ local function absorb(offers, reopen)
     if link then
       if not is_spent(h) then take(link_of(mark), h, score, offers[i + 2], offers[i + 4]) end
     else
-      local old = h.shut ~= 0 and closed(mark, h)
-      local welcome = h.pages < HOST_PAGES
+      local old = h[SHUT] ~= 0 and closed(mark, h)
+      local welcome = h[PAGES] < HOST_PAGES
       if old then
         welcome = comes_back(mark, h, old, score, reopen)
         if welcome then open(mark) end
@@ -184,18 +184,18 @@ end
 
 -- The best link of a host goes out.
 local function hand_out(h)
-  local mark, score = sub(h.line, 15, STAND_SIZE), h.score
+  local mark, score = sub(h[LINE], 15, STAND_SIZE), h[SCORE]
   advance(h)
   if is_vacant(h) then look(h) end
   -- Tokens follow the clock, so that none is given a second time when the server has lost the end of its log.
   c.token = max(c.token + 1, floor(now * 1e6))
-  h.last, h.leased = now, h.leased + 1
+  h[LAST], h[LEASED] = now, h[LEASED] + 1
   c.waiting, c.leased = c.waiting - 1, c.leased + 1
   if c.pace ~= '' then
     tell_out(h)
-    unwanted[#unwanted + 1] = h.name
+    unwanted[#unwanted + 1] = h[NAME]
   end
-  return { mark = mark, host = h.name, token = c.token, score = score }
+  return { mark = mark, host = h[NAME], token = c.token, score = score }
 end
 
 -- Write down what was handed out → for each the lengths of token, host and link, then these

@@ -36,7 +36,7 @@ local function forget_lease(score)
 end
 
 local function is_ready(h)
-  return h.top > 0 and h.leased < PARALLEL and h.pages + h.leased < HOST_PAGES and ready_at(h) <= now
+  return h[TOP] > 0 and h[LEASED] < PARALLEL and h[PAGES] + h[LEASED] < HOST_PAGES and ready_at(h) <= now
 end
 
 -- Of hosts that are still ready after one of their links went out, where the one with the best link stands.
@@ -44,7 +44,7 @@ local function best_of(hosts)
   local found
   for i, h in ipairs(hosts) do
     local other = hosts[found]
-    if not other or precedes(h.score, h.top, other.score, other.top) then found = i end
+    if not other or precedes(h[SCORE], h[TOP], other[SCORE], other[TOP]) then found = i end
   end
   return found
 end
@@ -61,8 +61,8 @@ local function best_out(count, least, out)
   while count > 0 do
     local i, h, score = best_of(again), nil, tonumber(tops[at + 1] or '-inf')
     local other = again[i]
-    if other and (at < 1 or precedes(other.score, other.top, score, (unpack_('>I6', tops[at])))) then
-      h, score = other, other.score
+    if other and (at < 1 or precedes(other[SCORE], other[TOP], score, (unpack_('>I6', tops[at])))) then
+      h, score = other, other[SCORE]
       remove(again, i)
     elseif at < 1 then
       return skipped
@@ -86,7 +86,7 @@ end
 
 local function file_touched()
   for _, h in pairs(seen) do
-    if h.change >= FILE then file(h) end
+    if h[CHANGE] >= FILE then file(h) end
   end
   write_files()
 end
@@ -151,8 +151,8 @@ function run.complete()
   for i, name in ipairs(leases) do
     if name then
       local h, mark, reason = touch(wake(seen[name])), marks[i], reasons[i]
-      h.leased, h.pages = h.leased - 1, h.pages + 1
-      if unused[i] == 1 then h.last = h.last - delay_of(h) end
+      h[LEASED], h[PAGES] = h[LEASED] - 1, h[PAGES] + 1
+      if unused[i] == 1 then h[LAST] = h[LAST] - delay_of(h) end
       postpone(h, waits[i])
       forget(mark)
       close(mark, code(reason, COMPLETED), h)
@@ -177,7 +177,7 @@ function run.give_back()
     return 0
   end
   if ARGV[10] == '1' then
-    h.last = h.last - delay_of(h)
+    h[LAST] = h[LAST] - delay_of(h)
     forget_lease(link_of(ARGV[7]).score)
   end
   postpone(h, tonumber(ARGV[8]))
@@ -195,7 +195,7 @@ function run.leave()
     if sub(out, 12 + length) == worker then
       local h = come_back(all[i], ARGV[6] == '1')
       -- It was killed, perhaps right after a request.
-      if ARGV[6] == '1' then h.hold = max(h.hold, now + delay_of(h)) end
+      if ARGV[6] == '1' then h[HOLD] = max(h[HOLD], now + delay_of(h)) end
       tell_free(h)
     end
   end
@@ -229,11 +229,11 @@ end
 function run.claim()
   local h = touch(host(ARGV[6]))
   local at = ready_at(h)
-  if h.leased >= PARALLEL then at = max(at, now + max(delay_of(h), 0.05)) end
-  if at <= now and is_taken(h) then at = h.hold end
+  if h[LEASED] >= PARALLEL then at = max(at, now + max(delay_of(h), 0.05)) end
+  if at <= now and is_taken(h) then at = h[HOLD] end
   if at > now then return precise(at - now) end
-  h.hold = now + FRESH + delay_of(h)
-  tell(h, h.hold)
+  h[HOLD] = now + FRESH + delay_of(h)
+  tell(h, h[HOLD])
   return '0'
 end
 
@@ -334,13 +334,13 @@ end
 
 function run.set_delay()
   local h = touch(host(ARGV[6]))
-  h.own = tonumber(ARGV[7])
+  h[OWN] = tonumber(ARGV[7])
   return 0
 end
 
 -- host, seconds from now
 function run.block()
-  touch(host(ARGV[6])).blocked = now + tonumber(ARGV[7])
+  touch(host(ARGV[6]))[BLOCKED] = now + tonumber(ARGV[7])
   return 0
 end
 
@@ -376,7 +376,7 @@ local function take_back_overdue()
     local ended = tonumber(call('ZSCORE', ENDS, token))
     local h = come_back(token, true)
     -- A request may have left as late as is allowed.
-    h.hold = max(h.hold, ended - LATE * c.lease + delay_of(h))
+    h[HOLD] = max(h[HOLD], ended - LATE * c.lease + delay_of(h))
     dirty = true
   end
 end
