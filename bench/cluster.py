@@ -230,7 +230,9 @@ def main() -> None:
     options = parser.parse_args()
     print(f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the start")
     with tempfile.TemporaryDirectory() as folder:
-        redis = RedisServer(Path(folder) / "redis", "--appendfsync", "everysec")
+        # As in deploy/redis.conf.
+        settings = ("--appendfsync", "everysec", "--auto-aof-rewrite-min-size", "1gb")
+        redis = RedisServer(Path(folder) / "redis", *settings)
         redis.start()
         try:
             rate = speed(redis) if {"speed", "paper"} & set(options.parts) else 0.0
