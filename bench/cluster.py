@@ -231,7 +231,7 @@ def main() -> None:
     print(f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the start")
     with tempfile.TemporaryDirectory() as folder:
         # As in deploy/redis.conf.
-        settings = ("--appendfsync", "everysec", "--auto-aof-rewrite-min-size", "1gb")
+        settings = ("--appendfsync", "everysec", "--auto-aof-rewrite-min-size", "256mb")
         redis = RedisServer(Path(folder) / "redis", *settings)
         redis.start()
         try:
