@@ -159,6 +159,14 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], State, str, str]] = {
         store("UPDATE facts SET value = json_set(value, '$.monotony', json('[7]')) WHERE name = 'learned'"),
         PROBLEM, "learned", "cannot be taken up",
     ),
+    "learning cut off": (
+        store("UPDATE facts SET value = substr(value, 1, 9) WHERE name = 'learned'"),
+        PROBLEM, "learned", "cannot be taken up",
+    ),
+    "learning without a part": (
+        store("UPDATE facts SET value = json_set(value, '$.strategy', json('{\"@row\": 7}')) WHERE name = 'learned'"),
+        PROBLEM, "learned", "cannot be taken up",
+    ),
     "nothing learned": (store("DELETE FROM facts WHERE name = 'learned'"), NOTE, "learned", "nothing was written"),
     "a torn line": (written("told.jsonl", b'{"kind": "parents"}\n{"ki'), NOTE, "told.jsonl", "1 torn lines"),
     "torn seeds": (written("seeds.json", b"{"), PROBLEM, "seeds.json", "not a file of"),

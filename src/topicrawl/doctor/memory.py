@@ -83,7 +83,9 @@ def _identity(directory: Path, known: Mapping[str, Any], topic: Topic, settings:
 def _learned(store: Database, known: Mapping[str, Any], topic: Topic, settings: Settings) -> Iterator[Finding]:
     last, learned = count(store, "SELECT max(step) FROM visits"), known.get("learned")
     if not isinstance(learned, dict):
-        if last:
+        if count(store, "SELECT count(*) FROM facts WHERE name = 'learned' AND value != 'null'"):
+            yield _lost(store, "it is torn, or a part of it is missing")
+        elif last:
             yield AREA.note("learned", "nothing was written down yet", "nothing: it is learned again from the pages")
         return
     try:
@@ -93,13 +95,17 @@ def _learned(store: Database, known: Mapping[str, Any], topic: Topic, settings: 
         if learned.get("monotony"):
             Monotony().restore(learned["monotony"])
     except _UNREADABLE as error:
-        says = f"what was learned cannot be taken up: {type(error).__name__}: {error}"
-        fix = "bring topicrawl.sqlite back from a backup, or --repair: it is learned again from the pages"
-        yield AREA.problem("learned", says, fix)._replace(repair=partial(_forget, store.path.parent))
+        yield _lost(store, f"{type(error).__name__}: {error}")
         return
     step = learned.get("step", 0)
     behind = f"; {last - step} visits since are learned from again" if step < last else ""
     yield AREA.ok("learned", f"{settings.strategy} takes up what it knew after visit {step}{behind}")
+
+
+def _lost(store: Database, why: str) -> Finding:
+    fix = "bring topicrawl.sqlite back from a backup, or --repair: it is learned again from the pages"
+    found = AREA.problem("learned", f"what was learned cannot be taken up: {why}", fix)
+    return found._replace(repair=partial(_forget, store.path.parent))
 
 
 def _forget(directory: Path) -> None:
