@@ -77,8 +77,8 @@ class Link:
     source: str = ""
     anchor: str = ""
     alt: str = ""  # alternative text of images inside the link
-    before: tuple[str, ...] = ()  # up to 20 non-stop words before the link, in reading order
-    after: tuple[str, ...] = ()
+    before: Sequence[str] = ()  # up to 20 non-stop words before the link, in reading order
+    after: Sequence[str] = ()
     sentence: str = ""  # the raw sentence around the link
     heading: str = ""  # the nearest heading above
     tag_path: str = ""  # the elements around it, outermost first: "body/div.nav/ul/li"
@@ -163,7 +163,7 @@ class Page:
     title: str = ""
     headings: tuple[str, ...] = ()
     text: str = ""  # visible text, blocks separated by newlines
-    words: tuple[str, ...] = ()  # the text's words, lower case, in order, stop words included
+    words: Sequence[str] = ()  # the text's words, lower case, in order, stop words included
     sentences: tuple[Sentence, ...] = ()  # filled when the parser was asked for styles
     language: str = ""  # ISO 639-1, "" when unknown
     charset: str = ""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topicrawl.parse.flow import END, START, WINDOW, anchors, cut, mended, offsets, words_and_windows
+from topicrawl.parse.flow import END, LONGEST_WORD, START, WINDOW, anchors, cut, mended, offsets, words_and_windows
 from topicrawl.parse.sentence import sentences_at
+from topicrawl.text.lexicon import lexicon
+from topicrawl.text.tokens import words as tokenise
 
 PIECES = st.lists(st.text("ab .\n", max_size=6).map(lambda text: " ".join(text.split(" "))), min_size=1, max_size=15)
 
@@ -29,16 +31,26 @@ def test_mending_moves_letters_but_changes_no_text(texts: list[str]) -> None:
     assert pieces == kept
 
 
-@given(PIECES, st.sets(st.sampled_from(["a", "b", "ab"])))
-def test_windows_are_the_nearest_words(texts: list[str], stop: set[str]) -> None:
+@given(PIECES)
+def test_windows_are_the_nearest_words(texts: list[str]) -> None:
     pieces = texts if len(texts) % 2 else texts[:-1]
-    found, around = words_and_windows(pieces, stop)
+    found, around = words_and_windows(pieces, lexicon("en"))
+    whole = mended(pieces)
+    assert found == tuple(tokenise("".join(pieces)))
     assert len(around) == len(pieces) // 2
-    kept = [word for word in found if word not in stop]
-    for before, after in around:
-        assert len(before) <= WINDOW >= len(after)
-        assert " ".join(before) in " ".join(kept)
-        assert " ".join(after) in " ".join(kept)
+    for number, (before, after) in enumerate(around):
+        assert before == _spoken(whole[: 2 * number + 1])[-WINDOW:]
+        assert after == _spoken(whole[2 * number + 2 :])[:WINDOW]
+
+
+def _spoken(pieces: list[str]) -> tuple[str, ...]:
+    """The words of a text that are no stop words, by the longer way."""
+    return tuple(word for piece in pieces for word in tokenise(piece) if lexicon("en").term(word))
+
+
+def test_windows_hold_the_beginning_of_a_word_that_no_language_has() -> None:
+    _, [(before, after)] = words_and_windows(["Red " + "owl" * 60, "x", " and " + "bat" * 40], lexicon("en"))
+    assert (before, after) == (("red", ("owl" * 60)[:LONGEST_WORD]), (("bat" * 40)[:LONGEST_WORD],))
 
 
 @given(PIECES)

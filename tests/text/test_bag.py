@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -48,7 +49,7 @@ def test_a_page_of_very_many_words_does_not_fill_the_vocabulary_of_all(monkeypat
     crowd = bag_of(["rubbish", "heap", "trash", "waste"], _ENGLISH)
     assert crowd.held(["trash"])
     assert crowd.vocabulary is not shared
-    assert "rubbish" not in shared
+    assert "rubbish" not in shared.terms
     assert bag_of(["owl"], _ENGLISH).vocabulary is shared
 
 
@@ -59,3 +60,12 @@ def test_a_full_vocabulary_is_replaced_and_old_bags_still_answer(monkeypatch: py
     new = bag_of(["day", "owl"], _ENGLISH)
     assert new.vocabulary is not old.vocabulary
     assert old.held(["owl"]) == new.held(["owl"]) == held
+
+
+def test_threads_that_count_at_once_give_each_term_one_number() -> None:
+    rows = [[f"thread{row}word{number}" for number in range(300)] for row in range(8)]
+    with ThreadPoolExecutor(4) as threads:
+        bags = list(threads.map(lambda row: bag_of([*row, "owl"], lexicon("xx")).held([*row, "owl"]), rows))
+    assert all(bag.keys() == {*row, "owl"} for bag, row in zip(bags, rows, strict=True))
+    numbers = bag_of((), lexicon("xx")).vocabulary.terms.values()
+    assert len(set(numbers)) == len(numbers)

@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from topicrawl import topic as topics
-from topicrawl.cli.training import free
 from topicrawl.errors import TopicError, UsageError
 from topicrawl.text.keywords import WEIGHTINGS
 from topicrawl.text.lexicon import ALGORITHMS
@@ -102,6 +101,8 @@ class Asked:
     def _checked(self) -> str:
         """The language; every mistake that needs no page is found before one is asked for."""
         if str(self.out) != "-":
+            from topicrawl.cli.training import free
+
             free(self.out, force=self.force)
         if self.source is not None and self.examples is None and not self.pages and not self.unlike:
             raise UsageError("--from says where pages are to be read, not which: name them with --examples or --page")

@@ -7,11 +7,14 @@ gives the text between links and the links' own texts by turns, so every link kn
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
-from itertools import accumulate, chain, filterfalse
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import accumulate
 from typing import TypeAlias
 
-from ..text.tokens import parted
+from ..text.bag import vocabulary_for
+from ..text.lexicon import Lexicon
+from ..text.wording import Stretch, Wording, wordings
 
 START, END = "\ue000", "\ue001"
 #: Characters of a page that could be taken for marks are removed from it.
@@ -24,7 +27,7 @@ LONGEST_WORD = 100
 
 #: Text, link, text, link, ..., text.
 Pieces: TypeAlias = list[str]
-Surroundings: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+Surroundings: TypeAlias = tuple[Sequence[str], Sequence[str]]
 
 # The rest of a torn word; scripts without spaces have no words to tear.
 _REST = re.compile(r"[^\W\u0e00-\u109f\u1100-\u11ff\u1780-\u17d3\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]+")
@@ -108,29 +111,32 @@ def mended(pieces: Pieces) -> Pieces:
     return whole
 
 
-def words_and_windows(pieces: Pieces, stop: Collection[str]) -> tuple[tuple[str, ...], list[Surroundings]]:
+def words_and_windows(pieces: Pieces, language: Lexicon) -> tuple[Wording, list[Surroundings]]:
     """All words, and for each link the nearest words before and after it that are no stop words.
 
-    >>> words_and_windows(["A red ", "owl", " is here"], {"a", "is"})
-    (('a', 'red', 'owl', 'is', 'here'), [(('red',), ('here',))])
+    >>> from topicrawl.text.lexicon import lexicon
+    >>> words_and_windows(["A red ", "owl", " is asleep"], lexicon("en"))
+    (('a', 'red', 'owl', 'is', 'asleep'), [(('red',), ('asleep',))])
     """
     # All pieces at once: cutting them into words one by one takes half as long again.
-    parts = parted(mended(pieces))
-    kept: list[str] = []
-    places: list[int] = []
-    quiet = stop.__contains__
-    for part in parts:
-        kept += filterfalse(quiet, part)
-        places.append(len(kept))
+    words, ends = wordings(mended(pieces))
+    # A judge of the page will ask for the same numbers.
+    kept = vocabulary_for(words, language).numbers(words).nonzero()[0]
+    places = kept.searchsorted(ends).tolist()
     # A page repeats a word in the windows of all links near it, and may have made one of a million letters.
-    if max(map(len, kept), default=0) > LONGEST_WORD:
-        kept = [word[:LONGEST_WORD] for word in kept]
-    line = tuple(kept)
-    around = [
-        (line[start - WINDOW if start > WINDOW else 0 : start], line[end : end + WINDOW])
+    line: Callable[[int, int], Sequence[str]] = partial(Stretch, words, kept)
+    if words.longest > LONGEST_WORD:
+        short = tuple([word[:LONGEST_WORD] for word in words.at(kept)])
+        line = partial(_cut_out, short)
+    last = len(kept)
+    return words, [
+        (line(start - WINDOW if start > WINDOW else 0, start), line(end, end + WINDOW if end + WINDOW < last else last))
         for start, end in zip(places[0::2], places[1::2], strict=False)
     ]
-    return tuple(chain.from_iterable(parts)), around
+
+
+def _cut_out(words: tuple[str, ...], start: int, end: int) -> tuple[str, ...]:
+    return words[start:end]
 
 
 def offsets(pieces: Sequence[str]) -> list[int]:

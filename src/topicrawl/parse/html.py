@@ -14,13 +14,15 @@ from turbohtml import Document, Element, Node
 from turbohtml.clean import strip_comments_node
 
 from ..records import Around, Link, Page, Response
-from ..text.tokens import words
+from ..text.lexicon import lexicon
+from ..text.tokens import spelled
+from ..text.wording import Wording
 from ..urls import Joiner
 from . import flow
 from .charset import decoded
 from .directives import directives
 from .hidden import hush, purge
-from .language import UNSPACED, language_of, quiet_words
+from .language import UNKNOWN, UNSPACED, language_of
 from .links import Context, Leads, mark, sealed, tag_paths
 from .sentence import sentences_at
 from .styles import styled_sentences
@@ -74,7 +76,7 @@ def read_html(response: Response, link: Link, *, styles: bool = False, context: 
         found, around = _surroundings(reading, headings, language, sentences=context != Around.WORDS)
     # Where words are not parted by spaces, they are pairs of characters, and links must not part these either.
     if not context or language in UNSPACED:
-        found = tuple(words(text))
+        found = Wording(spelled(text))
     return Page(
         url=url,
         title=_folded(seen.title) if seen.title is not None else "",
@@ -148,9 +150,9 @@ def _without_frames(tree: Document) -> Document:
 
 def _surroundings(
     reading: Reading, headings: tuple[str, ...], language: str, *, sentences: bool
-) -> tuple[tuple[str, ...], Context]:
+) -> tuple[Wording, Context]:
     pieces, none = reading.pieces, reading.found.placeless
-    found, windows = flow.words_and_windows(pieces, quiet_words(language))
+    found, windows = flow.words_and_windows(pieces, lexicon(language or UNKNOWN))
     if sentences:
         around = sentences_at("".join(pieces), flow.offsets(pieces), language=language)
     else:

@@ -16,6 +16,8 @@ SHORTEST = 100
 #: So many characters decide, by their words and, if need be, by their letters; more add cost, hardly certainty.
 SAMPLE = 300
 SAMPLE_OF_LETTERS = 200
+#: As which a text is read whose language nobody knows.
+UNKNOWN = "en"
 #: Written without spaces between words.
 UNSPACED = frozenset({"zh", "ja", "ko", "th", "lo", "my", "km", "bo"})
 
@@ -54,18 +56,6 @@ def language_of(text: str, declared: str = "") -> str:
     if len(code) == 2 and (score >= _SURE or (not named and score >= _LIKELY)):
         return code
     return named
-
-
-@cache
-def quiet_words(language: str) -> frozenset[str]:
-    """The stop words of a language and all single letters; English ones for an unknown language.
-
-    >>> sorted({"the", "a", "owl", "7"} & quiet_words(""))
-    ['7', 'a', 'the']
-    """
-    # Above these stand the scripts that write words with one character.
-    letters = (chr(code) for code in range(0xE00))
-    return lexicon(language or "en").stop | frozenset(letter for letter in letters if letter.isalnum())
 
 
 @cache

@@ -11,7 +11,8 @@ from dataclasses import replace
 import turbohtml
 
 from ..records import Around, Failure, Link, Page, Response
-from ..text.tokens import words
+from ..text.tokens import spelled
+from ..text.wording import Wording
 from . import flow, read
 from .charset import decoded
 from .hidden import hush
@@ -42,4 +43,4 @@ def main_text(response: Response, page: Page) -> str:
 def read_main(response: Response, link: Link, *, styles: bool = False, context: Around | bool = True) -> Page | Failure:
     """The page in a response, as `read` gives it, with the words of its main text alone: what it is judged by."""
     page = read(response, link, styles=styles, context=context)
-    return replace(page, words=tuple(words(main_text(response, page)))) if isinstance(page, Page) else page
+    return replace(page, words=Wording(spelled(main_text(response, page)))) if isinstance(page, Page) else page

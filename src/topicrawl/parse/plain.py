@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 import xxhash
 
 from ..records import Around, Link, Page, Response, Sentence
+from ..text.lexicon import lexicon
 from ..text.sentences import sentences
-from ..text.tokens import words
+from ..text.tokens import spelled
+from ..text.wording import Wording
 from ..urls import canonical
 from . import flow
 from .charset import decoded
 from .directives import directives
-from .language import UNSPACED, language_of, quiet_words
+from .language import UNKNOWN, UNSPACED, language_of
 from .links import LONGEST_ANCHOR, MOST_LINKS
 from .sentence import sentences_at
 
@@ -48,16 +51,18 @@ def read_plain(response: Response, link: Link, *, styles: bool = False, context:
         Link(url, page.url, anchor[:LONGEST_ANCHOR].rstrip(), position=position, depth=link.depth + 1)
         for position, (url, anchor) in enumerate(zip(urls, pieces[1::2], strict=True))
     ]
-    found, links = _in_context(pieces, links, page.language) if context else ((), links)
+    found: Sequence[str] = ()
+    if context:
+        found, links = _in_context(pieces, links, page.language)
     if not context or page.language in UNSPACED:
-        found = tuple(words(text))
+        found = Wording(spelled(text))
     shown = tuple(_plainly(text)) if styles else ()
     return replace(page, words=found, links=tuple(links), sentences=shown)
 
 
-def _in_context(pieces: flow.Pieces, links: list[Link], language: str) -> tuple[tuple[str, ...], list[Link]]:
+def _in_context(pieces: flow.Pieces, links: list[Link], language: str) -> tuple[Wording, list[Link]]:
     """The words of the text, and the links with what stands around them."""
-    found, windows = flow.words_and_windows(pieces, quiet_words(language))
+    found, windows = flow.words_and_windows(pieces, lexicon(language or UNKNOWN))
     around = sentences_at("".join(pieces), flow.offsets(pieces), language=language)
     return found, [
         replace(link, before=before, after=after, sentence=sentence)

@@ -86,7 +86,7 @@ class Vsm:
 
     def _read(self, page: Page) -> tuple[Bag, float]:
         """The page's bag and its score."""
-        bag = self._bag((*tokenise(page.title), *page.words))
+        bag = self._bag(page.words, tokenise(page.title))
         return bag, self._cosine(bag)
 
     def learn(self, page: Page, relevant: bool) -> None:
@@ -126,10 +126,10 @@ class Vsm:
             scores[number - 1] = self._cosine(bag_of((), self.lexicon, weights))
         return scores
 
-    def _bag(self, words: Sequence[str]) -> Bag:
+    def _bag(self, words: Sequence[str], title: Sequence[str] = ()) -> Bag:
         if not self._own:
-            return bag_of(words, self.lexicon)
-        counts = Counter(self.lexicon.terms(words, self._own))
+            return bag_of(words, self.lexicon, title=title)
+        counts = Counter(self.lexicon.terms((*title, *words), self._own))
         return bag_of((), self.lexicon, {term: count * self.lexicon.idf(term) for term, count in counts.items()})
 
     def _cosine(self, bag: Bag) -> float:

@@ -5,19 +5,22 @@ A page has thousands of words and is weighed by every judge; words become number
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
 from functools import cached_property
+from itertools import chain
 from math import fsum, sqrt
+from threading import RLock
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topicrawl.text.lexicon import LONGEST_WORD, Lexicon
+from topicrawl.text.lexicon import Lexicon
 from topicrawl.text.vectors import norm
+from topicrawl.text.wording import Lookup, Wording
 
-#: Words that a vocabulary knows; about 8 MB when full.
-_MOST_WORDS = 50_000
+#: Words that all vocabularies know together; about 17 MB.
+_MOST_WORDS = 100_000
 #: A page with more words gets a vocabulary of its own, so that it cannot drive out what all others need.
 _MANY = 20_000
 
@@ -27,35 +30,63 @@ Numbers = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 
-class Vocabulary(dict[str, int]):
-    """Word → the number of its term, 0 for a word that is none.
+class Vocabulary:
+    """Words as the numbers of their terms, 0 for a word that is none.
 
     >>> from topicrawl.text.lexicon import lexicon
-    >>> words = Vocabulary(lexicon("en"))
-    >>> words["owls"], words["the"], words["owl"], words.terms
-    (1, 0, 1, {'': 0, 'owl': 1})
+    >>> vocabulary = Vocabulary(lexicon("en"))
+    >>> vocabulary.numbers(["owls", "the", "owl"]).tolist(), vocabulary.terms
+    ([1, 0, 1], {'': 0, 'owl': 1})
     """
 
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon = lexicon
         self.terms = {"": 0}
         self.idf = np.zeros(1024)  # by number
+        self._known = Lookup()
+        self._lock = RLock()  # a server reads pages in several threads
 
-    def __missing__(self, word: str) -> int:
-        number = self.number(self.lexicon.term(word))
-        if len(word) <= LONGEST_WORD:
-            self[word] = number
-        return number
+    def __len__(self) -> int:
+        """How many words are known."""
+        return len(self._known)
 
-    def number(self, term: str) -> int:
-        """The number of a term, a new one where it is not known yet."""
-        number = self.terms.get(term)
-        if number is None:
-            number = self.terms[term] = len(self.terms)
-            if number == len(self.idf):
-                self.idf = np.concatenate([self.idf, np.zeros_like(self.idf)])
-            self.idf[number] = self.lexicon.idf(term)
-        return number
+    def numbers(self, words: Sequence[str]) -> Numbers:
+        """The term of each word; it is remembered with a `Wording`."""
+        said = Wording.of(words)
+        if said.numbered is not None and said.numbered[0] is self:
+            return said.numbered[1]
+        with self._lock:
+            found = self._known(said.mixed, lambda places: self._learned(said.at(places)))
+        said.numbered = self, found
+        return found
+
+    def among(self, said: Wording, places: NDArray[np.int64]) -> Numbers:
+        """The terms of the words at some places."""
+        if said.numbered is not None and said.numbered[0] is self:
+            return said.numbered[1][places]
+        with self._lock:
+            return self._known(said.mixed[places], lambda those: self._learned(said.at(places[those])))
+
+    def _learned(self, words: list[str]) -> list[int]:
+        """The terms of words that are new."""
+        return self.given(self.lexicon.unremembered(words))
+
+    def given(self, terms: Iterable[str]) -> list[int]:
+        """The numbers of terms, new ones where they are not known yet."""
+        known, found, new = self.terms, [], []
+        rarity, rarest = self.lexicon.rarity
+        with self._lock:
+            for term in terms:
+                number = known.get(term)
+                if number is None:
+                    number = known[term] = len(known)
+                    new.append(rarity.get(term, rarest))
+                found.append(number)
+            if new:
+                if len(known) > len(self.idf):
+                    self.idf = np.concatenate([self.idf, np.zeros(max(len(self.idf), len(new)))])
+                self.idf[len(known) - len(new) : len(known)] = new
+        return found
 
 
 class Counted(NamedTuple):
@@ -75,8 +106,10 @@ class Bag:
     ({'owl': 2.0, 'night': 1.0}, {'owl': 2.0}, 5.000000000000001)
     """
 
-    def __init__(self, words: Sequence[str], vocabulary: Vocabulary, weights: Mapping[str, float] | None = None):
-        self._words = words
+    def __init__(
+        self, parts: Sequence[Sequence[str]], vocabulary: Vocabulary, weights: Mapping[str, float] | None = None
+    ) -> None:
+        self._parts = parts
         self.vocabulary = vocabulary
         self._weights = weights
 
@@ -84,7 +117,7 @@ class Bag:
     def weights(self) -> Mapping[str, float]:
         """Term → how often it occurs times its idf, in the order of the text."""
         if self._weights is None:
-            self._weights = self.vocabulary.lexicon.weights(self._words)
+            self._weights = self.vocabulary.lexicon.weights(chain.from_iterable(self._parts))
         return self._weights
 
     @cached_property
@@ -92,7 +125,7 @@ class Bag:
         return self._of_words() if self._weights is None else self._of_weights(self._weights)
 
     def _of_words(self) -> Counted:
-        numbers = np.fromiter(map(self.vocabulary.__getitem__, self._words), np.int32, len(self._words))
+        numbers = np.concatenate([self.vocabulary.numbers(part) for part in self._parts])
         numbers.sort()
         if not len(numbers):
             return self._rare(numbers, np.zeros(0))
@@ -105,7 +138,7 @@ class Bag:
         return self._rare(numbers[none:], counts[none:])
 
     def _of_weights(self, weights: Mapping[str, float]) -> Counted:
-        numbers = np.fromiter(map(self.vocabulary.number, weights), np.int32, len(weights))
+        numbers = np.array(self.vocabulary.given(weights), np.int32)
         order = np.argsort(numbers)
         found = self._rare(numbers[order], np.fromiter(weights.values(), np.float64, len(weights))[order])
         return found._replace(counts=np.rint(found.counts / np.maximum(found.idf, 1e-9)))
@@ -144,13 +177,20 @@ class Bag:
         return {term: float(counts[place] * idf[place]) for term, place in self.places(terms).items()}
 
 
-def bag_of(words: Sequence[str], lexicon: Lexicon, weights: Mapping[str, float] | None = None) -> Bag:
-    """The bag of a text's words, or of terms whose weights are known already."""
-    count = len(words if weights is None else weights)
+def bag_of(
+    words: Sequence[str], lexicon: Lexicon, weights: Mapping[str, float] | None = None, *, title: Sequence[str] = ()
+) -> Bag:
+    """The bag of the words of a title and a text, or of terms whose weights are known already."""
+    vocabulary = vocabulary_for(words if weights is None else weights, lexicon)
+    return Bag((title, words) if title else (words,), vocabulary, weights)
+
+
+def vocabulary_for(words: Sized, lexicon: Lexicon) -> Vocabulary:
+    """The vocabulary of a language, in which these words have their numbers."""
+    if len(words) > _MANY:
+        return Vocabulary(lexicon)
+    if sum(map(len, _SHARED.values())) > _MOST_WORDS:
+        # New ones, as bags that somebody still holds speak of the old ones' numbers.
+        _SHARED.clear()
     known = _SHARED.get(lexicon.language)
-    if known is None or len(known) > _MOST_WORDS or count > _MANY:
-        # A new one, as bags that somebody still holds speak of the old one's numbers.
-        known = Vocabulary(lexicon)
-        if count <= _MANY:
-            _SHARED[lexicon.language] = known
-    return Bag(words, known, weights)
+    return _SHARED.setdefault(lexicon.language, Vocabulary(lexicon)) if known is None else known

@@ -127,14 +127,25 @@ class Lexicon:
         return self._learned(word) if term is None else term
 
     def _learned(self, word: str) -> str:
-        if len(word) > LONGEST_WORD:
-            return ""
-        if len(self._terms) >= _CACHED:
-            self._terms.clear()
-        # A single character is a letter or a marker, unless its script writes words with one.
-        empty = word in self.stop or (len(word) == 1 and (word < "\u0e00" or not word.isalnum()))
-        term = self._terms[word] = "" if empty else self.stem(word)
+        (term,) = self.unremembered([word])
+        if len(word) <= LONGEST_WORD:
+            if len(self._terms) >= _CACHED:
+                self._terms.clear()
+            self._terms[word] = term
         return term
+
+    def unremembered(self, words: list[str]) -> list[str]:
+        """As `aligned`, for whoever remembers the terms of words by other means.
+
+        >>> lexicon("en").unremembered(["the", "owls"])
+        ['', 'owl']
+        """
+        stop = self.stop
+        stems = words if self._stemmer is None else self._stemmer.stemWords(words)
+        return [
+            stem if (1 < len(word) <= LONGEST_WORD and word not in stop) or _stands_alone(word, stop) else ""
+            for word, stem in zip(words, stems, strict=True)
+        ]
 
     def weights(self, words: Iterable[str]) -> dict[str, float]:
         """Term → how often it occurs, times its idf: a page's vector before any scaling.
@@ -177,6 +188,11 @@ class Lexicon:
             rarest = int(hundredths) / 100
             weights.update(dict.fromkeys(stems, rarest))
         return weights, rarest
+
+
+def _stands_alone(word: str, stop: frozenset[str]) -> bool:
+    """A single character is a letter or a marker, unless its script writes words with one."""
+    return len(word) == 1 and word >= "\u0e00" and word.isalnum() and word not in stop
 
 
 @cache

@@ -17,7 +17,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
-from itertools import chain
+from itertools import accumulate, chain
 
 #: Stands between texts that are cut into words together; no word of any language.
 FENCE = "qxzjvkwq"
@@ -65,29 +65,34 @@ def _plain(text: str, table: bytes) -> tuple[bytes, bool]:
     """A text in lower case with blanks between its words, and whether some of it is written without."""
     if text.isascii():
         return text.encode().translate(table), False
-    odd = _beyond_ascii(text)
+    data = text.encode("utf-8", "replace")
+    odd = _beyond_ascii(data)
     if any(map(_may_compose, odd)):
-        text = unicodedata.normalize("NFC", text)
-        odd = _beyond_ascii(text)
+        data = unicodedata.normalize("NFC", data.decode()).encode()
+        odd = _beyond_ascii(data)
+    # No character's bytes are part of another's, so bytes can be replaced, which is faster than in text.
     for character in odd:
         folded = _folded(character)
         if folded != character:
-            text = text.replace(character, folded)
-    return text.encode("utf-8", "replace").translate(table), any(map(_is_unspaced, odd))
+            data = data.replace(character.encode(), folded.encode())
+    return data.translate(table), any(map(_is_unspaced, odd))
 
 
-def parted(texts: Sequence[str]) -> list[list[str]]:
-    """The words of each text, in one go.
+def parted(texts: Sequence[str]) -> tuple[bytes, list[int]]:
+    """The words of all texts as `spelled` has them, in one go, and where each text ends.
 
     >>> parted(["Rare owls", "", "bats"])
-    [['rare', 'owls'], [], ['bats']]
+    (b'rare owls  bats', [9, 10, 15])
     """
     plain, is_unspaced = _plain("\0".join(texts), _LOWER_PARTS)
-    found = list(map(str.split, plain.decode().split("\0")))
-    if len(found) != len(texts):
-        # A text holds the character that parts them, or there is no text.
-        return list(map(words, texts))
-    return list(map(_spaced, found)) if is_unspaced else found
+    parts = plain.split(b"\0")
+    if is_unspaced or len(parts) != len(texts):
+        # Or a text holds the character that parts them, or there is no text.
+        parts = list(map(spelled, texts))
+        plain = b" ".join(parts)
+    else:
+        plain = plain.replace(b"\0", b" ")
+    return plain, list(accumulate(map(len, parts), lambda end, size: end + 1 + size))
 
 
 def fenced(texts: Sequence[str]) -> list[str]:
@@ -104,10 +109,10 @@ def fenced(texts: Sequence[str]) -> list[str]:
     return list(chain.from_iterable(lines))[:-1]
 
 
-def _beyond_ascii(text: str) -> list[str]:
-    """The different characters of a text that are not ASCII, sorted."""
+def _beyond_ascii(data: bytes) -> list[str]:
+    """The different characters of a text in UTF-8 that are not ASCII, sorted."""
     # Deleting ASCII is one pass in C; what is left is short, and its set shorter.
-    return sorted(set(text.encode("utf-8", "replace").translate(None, _ASCII).decode()))
+    return sorted(set(data.translate(None, _ASCII).decode()))
 
 
 def _spaced(found: list[str]) -> list[str]:
