@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from tests.redis_server import RedisServer
 
+from topicrawl.cli.loop import run
 from topicrawl.frontier.contract import End, Offer, Rules
 from topicrawl.frontier.redis import Redis
 from topicrawl.frontier.redis_attic import Attic
@@ -74,7 +75,8 @@ async def pages(address: str, epoch: str, seconds: float, number: int) -> int:
 
 
 def client(address: str, epoch: str, seconds: float, number: int, answers: Queue[tuple[int, float]]) -> None:
-    done = asyncio.run(pages(address, epoch, seconds, number))
+    # In the loop of a worker.
+    done = run(pages(address, epoch, seconds, number))
     answers.put((done, time.process_time()))
 
 

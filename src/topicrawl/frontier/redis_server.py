@@ -26,6 +26,7 @@ TAG = "{topicrawl}"  # one hash tag for all keys: one script may touch them all
 OLDEST = (7, 0)
 _PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)  # seconds between two attempts, the last again and again
 _SEIZE = 30.0  # seconds for one answer
+_IDLE = 1.0  # seconds after which it is looked whether a connection still leads anywhere
 _PASSING = ("OOM", "MISCONF", "LOADING", "BUSY", "READONLY", "MASTERDOWN", "TRYAGAIN", "NOREPLICAS")
 _ADVICE = {
     "OOM": "Redis is full: raise its maxmemory, the crawl goes on by itself",
@@ -48,6 +49,8 @@ class Server:
         self.troubles = 0  # how often that has happened
         self.life = ""  # which run of the server answers; another after each of its restarts
         self._client = self._made()
+        self._kept: Any = None  # a connection for the next call of the function
+        self._used = 0.0  # when it was used last
         self.checked = False  # whether it is known to be able to keep a frontier
         self._whole = ""  # the run of the server whose log is known to be whole
 
@@ -89,19 +92,45 @@ class Server:
         from redis.exceptions import ResponseError
 
         name, text = library()
-        ask = self._client.execute_command
 
         async def called() -> Any:
             try:
-                return await ask("FCALL", name, 1, base, epoch, self.life, *values)
+                return await self._called(name, base, epoch, *values)
             except ResponseError as error:
                 if "Function not found" not in str(error):
                     raise
             # Somebody has emptied the server. Whoever loads it first, it is the same, as its name says.
-            await ask("FUNCTION", "LOAD", "REPLACE", text)
-            return await ask("FCALL", name, 1, base, epoch, self.life, *values)
+            await self._client.execute_command("FUNCTION", "LOAD", "REPLACE", text)
+            return await self._called(name, base, epoch, *values)
 
         return await self.patiently(called)
+
+    async def _called(self, name: str, base: str, epoch: str, *values: str | bytes | float) -> Any:
+        """Call a function. A connection is kept for the next call: the pool looks at each one whenever it gives it."""
+        from redis.exceptions import ResponseError
+
+        pool, (kept, self._kept) = self._client.connection_pool, (self._kept, None)
+        if kept is not None and time.monotonic() - self._used > _IDLE:
+            await pool.release(kept)
+            kept = None
+        connection = kept or await pool.get_connection()
+        is_whole = False
+        try:
+            # A new connection may lead to another life of the server, so that is looked up now.
+            await connection.send_command("FCALL", name, 1, base, epoch, self.life, *values, check_health=False)
+            answer = await connection.read_response()
+            is_whole = True
+        except ResponseError:
+            is_whole = True
+            raise
+        finally:
+            if not is_whole:
+                await connection.disconnect(nowait=True)
+            if is_whole and self._kept is None:
+                self._kept, self._used = connection, time.monotonic()
+            else:
+                await pool.release(connection)
+        return answer
 
     async def _write_log_anew(self) -> None:
         """Once in each run of the server, before anything is changed.
