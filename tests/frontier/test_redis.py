@@ -15,7 +15,7 @@ from topicrawl.errors import ClusterError, SettingError, WipedError
 from topicrawl.frontier.contract import Offer, Rules
 from topicrawl.frontier.redis import Redis
 from topicrawl.frontier.redis_crawl import first_facts
-from topicrawl.frontier.redis_links import closed, text_of
+from topicrawl.frontier.redis_links import closed, mark, text_of
 from topicrawl.frontier.redis_server import Server, check, connected
 from topicrawl.frontier.redis_turns import FRESH
 from topicrawl.records import Link, Place
@@ -161,7 +161,7 @@ def test_a_lease_that_is_over_is_given_to_another_worker_and_refused_from_the_fi
         await first.add([Offer(Link("http://a.org/"), Place(0.5))])
         (stale,) = await first.lease(1)
         # Nobody sleeps here: the lease is made to end now.
-        await first.server.ask("ZADD", f"{first.base}:ends", 1, stale.token)
+        await first.server.ask("ZADD", f"{first.base}:ends", 1, mark(stale.link.url))
         (lease,) = await second.lease(1)
         assert (lease.link.url, lease.attempts) == ("http://a.org/", 2)
         assert not await first.complete(stale, "fetched", [Offer(Link("http://b.org/"), Place(0.5))])
@@ -169,6 +169,41 @@ def test_a_lease_that_is_over_is_given_to_another_worker_and_refused_from_the_fi
         assert await second.complete(lease, "fetched")
 
     asyncio.run(used(redis_server.address, use, Rules(delay=0.0, lease_seconds=60.0)))
+
+
+@needs_redis
+def test_scores_that_differ_in_their_last_digit_are_told_apart_and_equal_ones_go_as_they_came(
+    redis_server: RedisServer,
+) -> None:
+    scores = (
+        0.5,
+        -0.0,
+        -1e-300,
+        0.5 + 2**-53,
+        0.0,
+        -2.5,
+        1e300,
+        -2.5 - 2**-51,
+        0.5,
+        5e-324,
+        4096.0,
+        1.0,
+        0.1 + 0.2,
+        0.3,
+    )
+
+    async def use(first: Redis, second: Redis) -> None:
+        urls = {f"http://h{n}.org/": score for n, score in enumerate(scores)}
+        await first.add([Offer(Link(url), Place(score)) for url, score in urls.items()])
+        # A second link of a host makes it better than it was.
+        await second.add(
+            [Offer(Link("http://h5.org/best"), Place(1e301)), Offer(Link("http://h0.org/worse"), Place(-9.0))]
+        )
+        leases = [lease for n in (1, 2, 12) for lease in await second.lease(n)]
+        best = sorted(urls, key=urls.__getitem__, reverse=True)
+        assert [lease.link.url for lease in leases] == ["http://h5.org/best", *best]
+
+    asyncio.run(used(redis_server.address, use, Rules(delay=0.0, parallel=0)))
 
 
 @needs_redis

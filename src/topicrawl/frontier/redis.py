@@ -55,15 +55,20 @@ class RedisLook:
         """The places of those URLs that wait."""
         if not urls:
             return {}
-        found = await self.server.ask("HMGET", f"{self.base}:links", *(mark(url) for url in urls))
-        links = ((url, waiting(data)) for url, data in zip(urls, found, strict=True) if data is not None)
-        return {url: link.place for url, link in links if not link.out}
+        marks = [mark(url) for url in urls]
+        out, found = await self.server.ask_all(
+            [("HMGET", f"{self.base}:leases", *marks), ("HMGET", f"{self.base}:links", *marks)]
+        )
+        each = zip(urls, out, found, strict=True)
+        return {url: waiting(data).place for url, lease, data in each if lease is None and data is not None}
 
     async def find(self, url: str) -> Entry | None:
         """What is known of a URL."""
-        data = await self.server.ask("HGET", f"{self.base}:links", mark(url))
+        out, data = await self.server.ask_all(
+            [("HEXISTS", f"{self.base}:leases", mark(url)), ("HGET", f"{self.base}:links", mark(url))]
+        )
         if data is not None:
-            return waiting(data).entry()
+            return waiting(data).entry(out=bool(out))
         buckets = int(await self.server.ask("HGET", f"{self.base}:c", "buckets") or 1)
         code = await self.server.ask("HGET", f"{self.base}:known:{bucket(mark(url), buckets)}", mark(url))
         if code is None:
@@ -148,7 +153,7 @@ class Redis(RedisLook):
             self._out[token] = _Out(mark(known.link.url), name)
             self._held[name] += 1
             self.turns.grant(name, start)
-            found.append(Lease(known.link, known.place, name, token, known.attempts, until))
+            found.append(Lease(known.link, known.place, name, token, known.attempts + 1, until))
         return found
 
     async def beat(self, report: str) -> Pulse:
@@ -204,7 +209,7 @@ class Redis(RedisLook):
         check_scores(scores.values())
         values: list[str | bytes] = []
         for url, score in scores.items():
-            values += (mark(url), host_of(url), pack("<d", score))
+            values += (mark(url), host_of(url), pack("<d", score + 0.0))
         # In parts: nobody else can do anything while the script runs.
         parts = [values[at : at + 3 * _CHUNK] for at in range(0, len(values), 3 * _CHUNK)]
         return sum([int(await self._run("rescore", *part)) for part in parts])

@@ -24,8 +24,8 @@ from topicrawl.frontier.contract import Counts, Rules
 from topicrawl.frontier.redis import RedisLook, pairs
 from topicrawl.frontier.redis_server import TAG, Server
 
-FORMAT = 3  # of what is in Redis; it never changes while a crawl lives, so workers of one format may differ in version
-OLDEST_FORMAT = 3  # that is still understood
+FORMAT = 4  # of what is in Redis; it never changes while a crawl lives, so workers of one format may differ in version
+OLDEST_FORMAT = 4  # that is still understood
 RUNNING, PAUSED, FINISHED = range(3)
 _STATES = ("running", "paused", "finished")
 _SILENT = 15.0  # seconds after which a worker is taken for gone

@@ -13,15 +13,14 @@ from topicrawl.frontier.sqlite_look import place as place_of
 from topicrawl.frontier.sqlite_look import stored
 from topicrawl.records import Link, Place, Refusal
 
-_LINK = struct.Struct("<dd6sBHHH")  # as in lua/1_run.lua
+_LINK = struct.Struct("<dd6sHHH")  # as in lua/1_run.lua
 _OFFER = struct.Struct("<9sdBH").pack
 _LENGTH = struct.Struct("<I").pack
 _REST = struct.Struct("<IHH").pack
-_END = struct.Struct("<9sdBH").pack
-_LEASE = struct.Struct("<BHI")
-_STAND = struct.Struct("<d15s")  # of a link that waits; behind what is stored of its host
-_HOST_SIZE, _TIMES_SIZE = 19, 40  # of what is stored of a host before that
-_FLAGS, _HAS_TIMES = 12, 2
+_END = struct.Struct("<d9sdBH").pack
+_LEASE = struct.Struct("<dHI")
+_STAND = struct.Struct(">d15s")  # of a link that waits; behind what is stored of its host
+_HEAD = (1, 1, 13, 13, 53, 53, 53, 53)  # by its flags, bytes of what is stored of a host before that
 _DEEPEST = 0xFFFF
 _NOTHING = b""
 
@@ -32,12 +31,11 @@ class Waiting(NamedTuple):
     link: Link
     place: Place
     first_score: float
-    out: bool
-    attempts: int
+    attempts: int  # that failed
 
-    def entry(self) -> Entry:
+    def entry(self, *, out: bool = False) -> Entry:
         """What `find` shows."""
-        return Entry(self.link, self.place, "leased" if self.out else "waiting", self.attempts, self.first_score)
+        return Entry(self.link, self.place, "leased" if out else "waiting", self.attempts + out, self.first_score)
 
 
 def mark(url: str) -> bytes:
@@ -59,7 +57,7 @@ def offered(offers: Iterable[Offer]) -> bytes:
             rest = (stored(place) or "").encode()
         size, depth = len(text), link.depth if link.depth < _DEEPEST else _DEEPEST
         # Of the digest as much is packed as there is room for.
-        head = _OFFER(xxh3_128_digest(url), place.score, replace, len(name))
+        head = _OFFER(xxh3_128_digest(url), place.score + 0.0, replace, len(name))  # there is but one zero
         found += (head, name, _REST(4 + size + len(rest), depth, size), text, rest)
     return b"".join(found)
 
@@ -79,9 +77,9 @@ def text_of(link: Link) -> bytes:
 
 def ended(end: End) -> bytes:
     """The end of a lease as the script takes it."""
-    token, reason = str(end.lease.token).encode(), str(end.reason).encode()
-    head = _END(mark(end.lease.link.url), end.wait, end.unused, len(reason))
-    return b"".join((bytes((len(token),)), token, head, reason, _LENGTH(len(end.offers)), offered(end.offers)))
+    reason = str(end.reason).encode()
+    head = _END(end.lease.token, mark(end.lease.link.url), end.wait, end.unused, len(reason))
+    return b"".join((head, reason, _LENGTH(len(end.offers)), offered(end.offers)))
 
 
 def handed_out(answer: bytes) -> Iterator[tuple[int, str, Waiting]]:
@@ -89,24 +87,24 @@ def handed_out(answer: bytes) -> Iterator[tuple[int, str, Waiting]]:
     at = 0
     while at < len(answer):
         token, host, link = _LEASE.unpack_from(answer, at)
-        host_at = at + _LEASE.size + token
+        host_at = at + _LEASE.size
         link_at = host_at + host
         at = link_at + link
-        yield int(answer[host_at - token : host_at]), answer[host_at:link_at].decode(), waiting(answer[link_at:at])
+        yield int(token), answer[host_at:link_at].decode(), waiting(answer[link_at:at])
 
 
 def stands(host: bytes) -> Iterator[tuple[float, bytes]]:
     """Scores and members of the best waiting links of a host, from what is stored of it; its queue has the others."""
-    return _STAND.iter_unpack(host[_HOST_SIZE + (_TIMES_SIZE if host[_FLAGS] & _HAS_TIMES else 0) :])
+    return _STAND.iter_unpack(host[_HEAD[host[0] % 8] :])
 
 
 def waiting(data: bytes) -> Waiting:
     """A link from what is stored of it."""
-    score, first, _, out, attempts, depth, length = _LINK.unpack_from(data)
+    score, first, _, attempts, depth, length = _LINK.unpack_from(data)
     text = data[_LINK.size : _LINK.size + length].decode()
     alike, url, source, anchor = text.split("\0", 3)
     link = Link(url, url[: int(alike)] + source, anchor, depth=depth)
-    return Waiting(link, place_of(score, data[_LINK.size + length :].decode() or None), first, bool(out), attempts)
+    return Waiting(link, place_of(score, data[_LINK.size + length :].decode() or None), first, attempts)
 
 
 def closed(url: str, code: bytes, reasons: Mapping[int, str]) -> Entry:

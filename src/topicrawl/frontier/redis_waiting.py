@@ -31,7 +31,8 @@ async def all_waiting(look: RedisLook, until: int) -> AsyncIterator[list[Entry]]
             marks = await _marks(look, name, until)
             for at in range(0, len(marks), _SLICE):
                 stored = await look.server.ask("HMGET", f"{look.base}:links", *marks[at : at + _SLICE])
-                yield [link.entry() for data in stored if data is not None and not (link := waiting(data)).out]
+                # What was leased meanwhile is left alone by whoever scores it.
+                yield [waiting(data).entry() for data in stored if data is not None]
 
 
 async def _marks(look: RedisLook, host: bytes, until: int) -> list[bytes]:

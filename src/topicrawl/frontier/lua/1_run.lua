@@ -10,9 +10,11 @@
 -- :links       hash   fingerprint → a link that waits or is out
 -- :hosts       hash   host → what politeness knows of it, and the best of its links that wait: most hosts have few
 -- :queue:<h>   zset   the other waiting links of a host by score; members are rank + fingerprint
--- :ready       zset   rank + host by the score of its best link: hosts that may be asked now
+-- :ready       zset   score and rank of its best link + host: hosts that may be asked now. Redis orders them by a number
+--                     with few digits, for whatever it is told must be written and read, and what is equal by the bytes
 -- :wait        zset   host by the time from which it may be asked
--- :leases      hash   token → what is out, where, with whom; :ends the same by time
+-- :leases      hash   fingerprint → token, host and worker of a link that is out; :ends the same by time, in whole
+--                     microseconds: Redis keeps whole numbers as they are, and reads others from their digits every time
 -- :reasons     hash   reason → number
 -- :attic       hash   number → links that were put away because the queue is too long, packed by a worker; :packs zset
 --                     number by the score of the best link in it
@@ -24,13 +26,15 @@
 -- is the first one found, and that is the one Redis gives first from behind.
 
 local INF, LAST_RANK = 1 / 0, 2 ^ 48 - 1
-local LINK, LINK_SIZE = '<ddI6BI2I2I2', 29 -- score, first score, number, out?, attempts, depth, length of the text
--- pages, leased, which marks may be closed, flags, rank in READY (0: it is not there); where a flag says so, own delay,
--- last, hold, blocked and due; then its best links, best first
-local HOST, HOST_SIZE, TIMES, TIMES_SIZE = '<I4I4I4B>I6', 19, '<ddddd', 40
-local HAS_QUEUE, HAS_TIMES = 1, 2
-local STAND, STAND_SIZE, MEMBER = '<d>I6c9', 23, '>I6c9' -- score, rank and fingerprint of a link that waits
-local LINE_AND_STAND = 'c0' .. STAND
+local LINK, LINK_SIZE = '<ddI6I2I2I2', 28 -- score, first score, number, attempts that failed, depth, length of the text
+local LEASE, LEASE_SIZE = '<dI2', 10 -- token, length of the name of the host; then this and the worker
+-- A host: flags; where one says so, pages, leased and which marks may be closed, then own delay, last, hold, blocked and
+-- due, which none has without those; then its best links: the best one first, and where there are more in its queue, all
+-- of them in their order
+local PAST, TIMES, TIMES_AT = '<I4I4I4', '<ddddd', 14
+local IS_READY, HAS_PAST, HAS_TIMES, HAS_QUEUE, IS_OUT = 1, 2, 4, 8, 16
+local HEAD = { [0] = 1, 1, 13, 13, 53, 53, 53, 53 } -- flags → bytes before its links
+local STAND, STAND_SIZE, MEMBER = '>dI6c9', 23, '>I6c9' -- score, rank and fingerprint of a link that waits
 local ROOM = 8 * STAND_SIZE -- for so many links there is room with their host
 -- What is known of a host, in an array: by number it is found sooner than by name. `wake` fills in when it may be asked.
 local NAME, PAGES, LEASED, SHUT, MORE, FILED, LINE, SCORE, TOP, CHANGE, STORED = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
@@ -38,7 +42,7 @@ local OWN, LAST, HOLD, BLOCKED, DUE, ADDED = 12, 13, 14, 15, 16, 17
 local SAVE, FILE, MOVE = 1, 2, 3 -- what is to be done with a host: write it down, see where it belongs, its best link too
 -- fingerprint, score, whether it replaces, host; depth, length of the text, text and rest of the place as they are stored
 local OFFER = '<c9dBHc0I4c0'
-local END = '<Bc0c9dBHc0I4' -- token, fingerprint, wait, unused, reason, number of offers, which follow
+local END = '<dc9dBHc0I4' -- token, fingerprint, wait, unused, reason, number of offers, which follow
 local LOAD = 200 -- known links in a bucket on average; the fullest stay below the 512 that Redis packs
 local SETTLED, COMPLETED, DROPPED, AWAY = 0, 1, 2, 3
 local LATE = 0.2 -- of a lease: nobody starts a request in this last part of it
@@ -53,13 +57,12 @@ local NAMES, CHANGED = {
   'leased', 'done', 'dropped', 'hosts', 'kept', 'refused', 'away', 'pace', 'delay', 'parallel', 'host_pages', 'lease',
   'attempts', 'capacity', 'pages', 'paused' }, 19
 
--- The language's own functions, which are not there yet while the server reads this.
-local call, sub, find, byte, format, match, concat, sort, remove
+-- The language's own functions that are used much, which are not there yet while the server reads this.
+local call, sub, find, byte, char, concat
 local pack, unpack_, band, bor, lshift, max, min, floor
 
 local function meet()
-  call, sub, find, byte, format, match = redis.call, string.sub, string.find, string.byte, string.format, string.match
-  concat, sort, remove = table.concat, table.sort, table.remove
+  call, sub, find, byte, char, concat = redis.call, string.sub, string.find, string.byte, string.char, table.concat
   pack, unpack_, band, bor, lshift = struct.pack, struct.unpack, bit.band, bit.bor, bit.lshift
   max, min, floor = math.max, math.min, math.floor
 end
@@ -68,13 +71,26 @@ end
 local ARGV
 local base, C, LINKS, HOSTS, READY, WAIT, LEASES, ENDS, REASONS, ATTIC, PACKS, WANTED
 local c, before, PARALLEL, HOST_PAGES, worker, dirty, time, now, level
+local newest, is_anew -- the number of the link found last; whether the server was started again so lately that hosts rest
 local seen, links, changed_links, codes -- hosts and links that were read, and which of the links are to be written
+local plain, was -- hosts as they are stored, of which nothing is out and no link has a queue; and as they were before
 local kept, kept_count -- links as they are to be written, before those that were changed
 local told, unwanted, paces, wants -- what other crawls are told, and what they have said
+local texts -- of numbers
 local ready_come, ready_gone, wait_come, wait_gone -- scores and members that come, members that go
 
 local function precise(number)
-  return format('%.17g', number)
+  return string.format('%.17g', number)
+end
+
+-- Times that many hosts have in common are written out once.
+local function spelled(number)
+  local text = texts[number]
+  if not text then
+    text = precise(number)
+    texts[number] = text
+  end
+  return text
 end
 
 -- By name; written out, because a table that grows costs more than all its values.
@@ -105,16 +121,17 @@ local function begin(keys, argv)
   ATTIC, PACKS = base .. ':attic', base .. ':packs'
   local facts = call('HMGET', C, unpack(NAMES))
   if facts[1] ~= ARGV[1] then return false end
-  c, before = facts_of(facts), facts_of(facts)
+  c, before = facts_of(facts), facts
   PARALLEL = c.parallel > 0 and c.parallel or INF
   HOST_PAGES = c.host_pages > 0 and c.host_pages or INF
   WANTED = c.pace .. ':wanted' -- host → when another crawl has asked for it in vain, and which one
   worker, dirty = ARGV[4], ARGV[3] ~= ''
   seen, links, changed_links, codes = {}, {}, {}, {}
+  plain, was = {}, {}
   kept, kept_count = {}, 0
-  told, unwanted, paces, wants = {}, {}, {}, {}
+  told, unwanted, paces, wants, texts = {}, {}, {}, {}, {}
   ready_come, ready_gone, wait_come, wait_gone = {}, {}, {}, {}
-  level = round()
+  newest, level = c.next, round()
   return true
 end
 
@@ -137,4 +154,5 @@ local function look_at_the_clock()
     if c.life ~= '' then c.crashed = now + min(FRESH, (1 - LATE) * c.lease) end
     c.life, dirty = ARGV[2], true
   end
+  is_anew = c.crashed + c.delay > now
 end

@@ -76,9 +76,9 @@ end
 local function read(mark, stored)
   local link = false
   if stored then
-    local score, first, number, out, attempts, depth, length = unpack_(LINK, stored)
+    local score, first, number, attempts, depth, length = unpack_(LINK, stored)
     link = {
-      mark = mark, score = score, first = first, number = number, out = out, attempts = attempts, depth = depth,
+      mark = mark, score = score, first = first, number = number, attempts = attempts, depth = depth,
       text = sub(stored, LINK_SIZE + 1, LINK_SIZE + length), place = sub(stored, LINK_SIZE + length + 1) }
   end
   links[mark] = link
@@ -94,8 +94,13 @@ local function link_of(mark)
 end
 
 local function packed(link)
-  return pack(LINK, link.score, link.first, link.number, link.out, link.attempts, link.depth, #link.text)
+  return pack(LINK, link.score, link.first, link.number, link.attempts, link.depth, #link.text)
     .. link.text .. link.place
+end
+
+-- A link that goes out is not written anew; of most hosts nothing is out.
+local function is_out(mark, h)
+  return h[LEASED] > 0 and call('HEXISTS', LEASES, mark) == 1
 end
 
 local function rank_of(link)
@@ -172,7 +177,7 @@ local function sweep()
       worst[#worst + 1] = { tonumber(found[i + 1]), found[i], name }
     end
   end
-  sort(worst, function(a, b)
+  table.sort(worst, function(a, b)
     if a[1] ~= b[1] then return a[1] < b[1] end
     return a[2] < b[2]
   end)

@@ -51,26 +51,25 @@ end
 
 -- Hand out up to so many of the best links, none below `least`. Returns whether there may be more.
 local function best_out(count, least, out)
-  local tops = call('ZRANGE', READY, -count, -1, 'WITHSCORES')
-  local names, again, at, skipped = {}, {}, #tops - 1, false
-  for i = 1, #tops, 2 do names[#names + 1] = sub(tops[i], 7) end
+  local names, again, skipped = {}, {}, false
+  for i, top in ipairs(call('ZRANGE', READY, -count, -1)) do names[i] = sub(top, 15) end
+  local at = #names
   read_hosts(names)
   if c.pace ~= '' and names[1] then
     for i, said in ipairs(call('ZMSCORE', c.pace, unpack(names))) do paces[names[i]] = said end
   end
   while count > 0 do
-    local i, h, score = best_of(again), nil, tonumber(tops[at + 1] or '-inf')
+    local i, h = best_of(again), at > 0 and host(names[at])
     local other = again[i]
-    if other and (at < 1 or precedes(other[SCORE], other[TOP], score, (unpack_('>I6', tops[at])))) then
-      h, score = other, other[SCORE]
-      remove(again, i)
-    elseif at < 1 then
+    if other and not (h and precedes(h[SCORE], h[TOP], other[SCORE], other[TOP])) then
+      h = other
+      table.remove(again, i)
+    elseif not h then
       return skipped
     else
-      h = wake(seen[sub(tops[at], 7)])
-      at = at - 2
+      at = at - 1
     end
-    if score < least then return false end
+    if h[SCORE] < least then return false end
     -- After a restart of the server a host may have to wait that was ready before.
     if ready_at(h) <= now and not is_taken(h) then
       out[#out + 1] = hand_out(h)
@@ -121,36 +120,32 @@ end
 function run.complete()
   local blob, at, count, named = ARGV[6], 1, 0, 0
   local tokens, marks, waits, unused, reasons, offers = {}, {}, {}, {}, {}, {}
-  local names, gone, maybe, answers = {}, {}, {}, {}
+  local held, names, gone, maybe, answers = {}, {}, {}, {}, {}
   while at <= #blob do
     count = count + 1
     tokens[count], marks[count], waits[count], unused[count], reasons[count], named, at = unpack_(END, blob, at)
     offers[count], at = offered(blob, at, named)
   end
-  local leases = call('HMGET', LEASES, unpack(tokens))
-  for i, out in ipairs(leases) do
-    leases[i] = false
-    if out and sub(out, 1, 9) == marks[i] then
-      leases[i] = sub(out, 12, 11 + unpack_('<I2', out, 10))
-      gone[#gone + 1], names[#names + 1] = tokens[i], leases[i]
-    end
+  for i, stored in ipairs(call('HMGET', LEASES, unpack(marks))) do
+    local token, name
+    if stored then token, name = read_lease(stored) end
+    held[i] = token == tokens[i] and name
+    if held[i] then gone[#gone + 1], names[#names + 1] = marks[i], name end
   end
   if c.pace ~= '' and names[1] then
     for i, want in ipairs(call('HMGET', WANTED, unpack(names))) do wants[names[i]] = want end
   end
   for i = 1, count do
-    if leases[i] then hosts_of(offers[i], names) end
+    if held[i] then hosts_of(offers[i], names) end
   end
   read_hosts(names)
   for i = 1, count do
-    if leases[i] then may_be_there(offers[i], maybe) end
+    if held[i] then may_be_there(offers[i], maybe) end
   end
   read_links(maybe)
-  all('HDEL', LEASES, gone)
-  all('ZREM', ENDS, gone)
-  for i, name in ipairs(leases) do
+  for i, name in ipairs(held) do
     if name then
-      local h, mark, reason = touch(wake(seen[name])), marks[i], reasons[i]
+      local h, mark, reason = touch(host(name)), marks[i], reasons[i]
       h[LEASED], h[PAGES] = h[LEASED] - 1, h[PAGES] + 1
       if unused[i] == 1 then h[LAST] = h[LAST] - delay_of(h) end
       postpone(h, waits[i])
@@ -166,6 +161,9 @@ function run.complete()
     end
     answers[i] = name and '1' or '0'
   end
+  -- Until here, what is yet to end is out for the pages before it.
+  all('HDEL', LEASES, gone)
+  all('ZREM', ENDS, gone)
   return { concat(answers), c.kept }
 end
 
@@ -181,7 +179,7 @@ function run.give_back()
     forget_lease(link_of(ARGV[7]).score)
   end
   postpone(h, tonumber(ARGV[8]))
-  come_back(ARGV[6], ARGV[9] == '1')
+  come_back(ARGV[7], ARGV[9] == '1')
   tell_free(h)
   return 1
 end
@@ -190,9 +188,8 @@ end
 function run.leave()
   local all = call('HGETALL', LEASES)
   for i = 1, #all, 2 do
-    local out = all[i + 1]
-    local length = unpack_('<I2', sub(out, 10, 11))
-    if sub(out, 12 + length) == worker then
+    local _, _, whose = read_lease(all[i + 1])
+    if whose == worker then
       local h = come_back(all[i], ARGV[6] == '1')
       -- It was killed, perhaps right after a request.
       if ARGV[6] == '1' then h[HOLD] = max(h[HOLD], now + delay_of(h)) end
@@ -206,7 +203,7 @@ local function extend(at, answers)
   for i = at, #ARGV, 2 do
     local h = lease_of(ARGV[i], ARGV[i + 1])
     if h then
-      call('ZADD', ENDS, now + c.lease, ARGV[i])
+      call('ZADD', ENDS, end_of_lease(), ARGV[i + 1])
       tell_out(h)
     end
     answers[#answers + 1] = h and 1 or 0
@@ -244,7 +241,7 @@ function run.settle()
     local mark, h = ARGV[i], host(ARGV[i + 1])
     local link = link_of(mark)
     if link then
-      if link.out == 0 then
+      if not is_out(mark, h) then
         step_out(link, h)
         forget(mark)
         close(mark, reason, h)
@@ -269,10 +266,11 @@ function run.rescore()
   local count = 0
   for i = 6, #ARGV, 3 do
     local link = link_of(ARGV[i])
-    if link and link.out == 0 then
+    local h = link and host(ARGV[i + 1])
+    if h and not is_out(ARGV[i], h) then
       link.score = unpack_('<d', ARGV[i + 2])
       store(link)
-      move(link, host(ARGV[i + 1]))
+      move(link, h)
       count = count + 1
     end
   end
@@ -287,9 +285,9 @@ function run.put_away()
   for i = 8, #ARGV, 2 do
     local mark = ARGV[i]
     local link = link_of(mark)
+    local h = link and host(ARGV[i + 1])
     -- Meanwhile it may have been leased; then its copy in the pack is of no use, and does no harm.
-    if link and link.out == 0 then
-      local h = host(ARGV[i + 1])
+    if h and not is_out(mark, h) then
       step_out(link, h)
       forget(mark)
       close(mark, 'A' .. pack('<d', link.score), h)
@@ -297,9 +295,9 @@ function run.put_away()
     end
   end
   if count > 0 then
-    c.next = c.next + 1
-    call('HSET', ATTIC, c.next, ARGV[6])
-    call('ZADD', PACKS, ARGV[7], c.next)
+    newest = newest + 1
+    call('HSET', ATTIC, newest, ARGV[6])
+    call('ZADD', PACKS, ARGV[7], newest)
     c.waiting, c.away = c.waiting - count, (c.away or 0) + count
   end
   return count
@@ -358,11 +356,10 @@ function run.next_ready()
   local at = 0
   while true do
     local lease = call('ZRANGE', ENDS, at, at, 'WITHSCORES')
-    if not lease[1] or tonumber(lease[2]) >= out then break end
-    local length
-    local stored = call('HGET', LEASES, lease[1])
-    length = unpack_('<I2', sub(stored, 10, 11))
-    out = min(out, max(tonumber(lease[2]), ready_at(host(sub(stored, 12, 11 + length)))))
+    local ends = tonumber(lease[2] or INF) / 1e6
+    if ends >= out then break end
+    local _, name = read_lease(call('HGET', LEASES, lease[1]))
+    out = min(out, max(ends, ready_at(host(name))))
     at = at + 1
   end
   -- What was put away comes back when a worker has seen that there is room.
@@ -372,9 +369,9 @@ end
 
 -- Nobody waits for a worker that does not answer: what is overdue goes back before anything else is done.
 local function take_back_overdue()
-  for _, token in ipairs(call('ZRANGE', ENDS, '-inf', now, 'BYSCORE')) do
-    local ended = tonumber(call('ZSCORE', ENDS, token))
-    local h = come_back(token, true)
+  for _, mark in ipairs(call('ZRANGE', ENDS, '-inf', floor(now * 1e6), 'BYSCORE')) do
+    local ended = call('ZSCORE', ENDS, mark) / 1e6
+    local h = come_back(mark, true)
     -- A request may have left as late as is allowed.
     h[HOLD] = max(h[HOLD], ended - LATE * c.lease + delay_of(h))
     dirty = true
@@ -388,6 +385,6 @@ redis.register_function('topicrawl_frontier', function(keys, argv)
   local answer = run[ARGV[5]]()
   flush()
   -- What was read is not kept until the next run, which begins with what the keys hold.
-  seen, links, changed_links, kept, told = nil, nil, nil, nil, nil
+  seen, plain, was, links, changed_links, kept, told = nil, nil, nil, nil, nil, nil, nil
   return answer
 end)
