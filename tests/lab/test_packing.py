@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topicrawl.lab.packing import Unreadable, packed, page_of, page_values, unpacked, weights_of, weights_values
+from topicrawl.lab.packing import Unreadable, packed, page_of, page_values, unpacked
 from topicrawl.parse import read
 from topicrawl.records import Failure, Link, Page, Response, Sentence, Style
 
@@ -53,11 +53,6 @@ def test_a_parsed_page_comes_back_equal_at_any_depth(context: bool, styles: bool
 
 def test_a_response_without_a_page_comes_back_as_its_reason() -> None:
     assert page_of(unpacked(packed(page_values(Failure.CONTENT_TYPE))), 1) is Failure.CONTENT_TYPE
-
-
-@given(st.dictionaries(WORDS, st.floats(0, 99), max_size=5))
-def test_weights_keep_their_order(weights: dict[str, float]) -> None:
-    assert list(weights_of(unpacked(packed(weights_values(weights)))).items()) == list(weights.items())
 
 
 @given(st.integers(0, 200), st.integers(1, 255))

@@ -8,15 +8,18 @@ that depends on the crawl.
 from __future__ import annotations
 
 import marshal
-from collections.abc import Mapping, Sequence
-from itertools import starmap
+from collections.abc import Sequence
+from itertools import chain, starmap
 from typing import Any
 
+import numpy as np
 import xxhash
 import zstandard
 
+from topicrawl.parse.flow import Surroundings, spoken
 from topicrawl.parse.links import Context, Leads, sealed
 from topicrawl.records import Failure, Page, Sentence, Style
+from topicrawl.text.wording import Stretch, Wording
 
 _END = "\0"  # between two texts of a column; parsed text holds none, and where it does the column stays a tuple
 _BLANK = " "  # between two words
@@ -50,7 +53,7 @@ def page_values(page: Page | Failure) -> tuple[Any, ...]:
         return (page.value,)
     links = page.links
     around = (
-        tuple(map(joined, ([link.before for link in links], [link.after for link in links]), (_BLANK, _BLANK))),
+        _windows(page),
         _column([link.sentence for link in links]),
         _column([link.heading for link in links]),
         _column([link.tag_path for link in links]),
@@ -60,7 +63,7 @@ def page_values(page: Page | Failure) -> tuple[Any, ...]:
         (page.url, page.title, page.text, page.language, page.charset, page.canonical, page.digest),
         page.headings,
         tuple(sorted(page.directives)),
-        _column(page.words, _BLANK),
+        page.words.plain if isinstance(page.words, Wording) else _column(page.words, _BLANK),
         tuple((s.text, s.paragraph, *_look(s.style)) for s in page.sentences),
         tuple(_column([getattr(link, name) for link in links]) for name in ("url", "anchor", "alt", "rel")),
         around if told else (),
@@ -75,16 +78,14 @@ def page_of(values: Sequence[Any], depth: int) -> Page | Failure:
         values
     )
     urls, anchors, alts, rels = map(_texts, links)
-    context = None
-    if near:
-        windows = zip(split(near[0][0], _BLANK), split(near[0][1], _BLANK), strict=True)
-        context = Context(list(windows), *map(_texts, near[1:]))
+    words = Wording(words) if isinstance(words, bytes) else tuple(_texts(words, _BLANK))
+    context = Context(_around(near[0], words, language), *map(_texts, near[1:])) if near else None
     return Page(
         url=url,
         title=title,
         headings=headings,
         text=text,
-        words=tuple(_texts(words, _BLANK)),
+        words=words,
         sentences=tuple(Sentence(said, paragraph, Style(*look)) for said, paragraph, *look in sentences),
         language=language,
         charset=charset,
@@ -95,18 +96,30 @@ def page_of(values: Sequence[Any], depth: int) -> Page | Failure:
     )
 
 
-def weights_values(weights: Mapping[str, float]) -> tuple[Any, ...]:
-    """A page's terms and their weights, in their order."""
-    return _column(list(weights), _BLANK), tuple(weights.values())
+def _windows(page: Page) -> tuple[object, ...]:
+    """What stands before and after links: where in the page's words, or these words themselves."""
+    sides = [link.before for link in page.links], [link.after for link in page.links]
+    if isinstance(page.words, Wording):
+        spans = [_span(side, page.words) for side in chain.from_iterable(sides)]
+        if None not in spans:
+            return (np.array(spans, "<i4").tobytes(),)
+    return tuple(joined(side, _BLANK) for side in sides)
 
 
-def weights_of(values: Sequence[Any]) -> dict[str, float]:
-    """
-    >>> weights_of(weights_values({"owl": 2.5, "night": 1.0}))
-    {'owl': 2.5, 'night': 1.0}
-    """
-    terms, numbers = values
-    return dict(zip(_texts(terms, _BLANK), numbers, strict=True))
+def _span(side: Sequence[str], words: Wording) -> tuple[int, int] | None:
+    if isinstance(side, Stretch) and side.wording is words:
+        return side.start, side.stop
+    return None if side else (0, 0)
+
+
+def _around(windows: Sequence[Any], words: Sequence[str], language: str) -> list[Surroundings]:
+    """What `_windows` took apart."""
+    if len(windows) > 1 or not isinstance(words, Wording):
+        return list(zip(split(windows[0], _BLANK), split(windows[1], _BLANK), strict=True))
+    places = spoken(words, language)
+    spans = np.frombuffer(windows[0], "<i4").reshape(2, -1, 2).tolist()
+    before, after = ([Stretch(words, places, start, stop) for start, stop in side] for side in spans)
+    return list(zip(before, after, strict=True))
 
 
 def joined(rows: Sequence[Sequence[str]], blank: str) -> object:

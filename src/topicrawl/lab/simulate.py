@@ -20,7 +20,6 @@ from topicrawl.errors import SeedError
 from topicrawl.fetch.replay import Recording
 from topicrawl.frontier.contract import Rules
 from topicrawl.frontier.memory import Memory
-from topicrawl.lab.judge import RecordedVsm
 from topicrawl.lab.material import Recorded
 from topicrawl.lab.web import ParsedWeb
 from topicrawl.parts import Found, Parts
@@ -124,4 +123,4 @@ class Wants:
     def of_parsed(self, web: ParsedWeb) -> tuple[Vsm, Recorded, Parse]:
         material = web.material(self.task.topic, self.task.sessions, styles=self.styles)
         read = partial(web.parse, styles=self.styles, context=self.context)
-        return judge_of(self.task.topic, partial(RecordedVsm, web=web)), material, read
+        return judge_of(self.task.topic), material, read

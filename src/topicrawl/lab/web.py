@@ -20,7 +20,7 @@ from topicrawl.fetch.replay import Index, Recording, warc_files
 from topicrawl.lab import fingerprint
 from topicrawl.lab.cache import Cache, usual_folder
 from topicrawl.lab.material import Recorded
-from topicrawl.lab.packing import page_of, page_values, weights_of, weights_values
+from topicrawl.lab.packing import page_of, page_values
 from topicrawl.records import Around, Failure, Hop, Link, Page, Response
 from topicrawl.sessions import read_sessions
 from topicrawl.topic import Topic
@@ -54,8 +54,6 @@ class ParsedWeb:
             found = self.recording.index
             self._keep("index", "", (dict(found.places), found.torn, dict(found.texts)))
         self.known = self.recording.known
-        self._page: Page | None = None  # the page that was read last, and how
-        self._mode = ""
 
     @property
     def note(self) -> str:
@@ -96,25 +94,12 @@ class ParsedWeb:
             page = parse.read(whole, link, context=context, styles=styles)
             if self._cache is not None:
                 self._cache.keep(mode, response.final_url, page_values(page))
-        if isinstance(page, Page):
-            self._page, self._mode = page, mode
         return page
 
     def page(self, url: str, *, context: Around | bool = True, styles: bool = False) -> Page | None:
         """The page at the end of a URL's redirects, or None."""
         page = self.parse(self.answer(url), Link(url), context=context, styles=styles)
         return page if isinstance(page, Page) else None
-
-    def weights(self, page: Page, language: str, weigh: Callable[[], dict[str, float]]) -> dict[str, float]:
-        """The terms of a page, weighed for a judge in some language; known again for the page that was read last."""
-        if page is not self._page or self._cache is None:
-            return weigh()
-        kind = f"{self._mode} {language}"
-        if (values := self._kept(kind, page.url)) is not None:
-            return weights_of(values)
-        found = weigh()
-        self._keep(kind, page.url, weights_values(found))
-        return found
 
     def seconds(self, *, context: Around | bool = False, styles: bool = False) -> float | None:
         """What `read_all` said, if it was done before."""

@@ -12,9 +12,13 @@ from functools import partial
 from itertools import accumulate
 from typing import TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..text.bag import vocabulary_for
-from ..text.lexicon import Lexicon
+from ..text.lexicon import lexicon
 from ..text.wording import Stretch, Wording, wordings
+from .language import UNKNOWN
 
 START, END = "\ue000", "\ue001"
 #: Characters of a page that could be taken for marks are removed from it.
@@ -111,17 +115,25 @@ def mended(pieces: Pieces) -> Pieces:
     return whole
 
 
-def words_and_windows(pieces: Pieces, language: Lexicon) -> tuple[Wording, list[Surroundings]]:
+def spoken(words: Wording, language: str) -> NDArray[np.int64]:
+    """Where words stand that are no stop words.
+
+    >>> spoken(Wording(b"a red owl is asleep"), "en").tolist()
+    [1, 2, 4]
+    """
+    # A judge of the page will ask for the same numbers.
+    return vocabulary_for(words, lexicon(language or UNKNOWN)).numbers(words).nonzero()[0]
+
+
+def words_and_windows(pieces: Pieces, language: str) -> tuple[Wording, list[Surroundings]]:
     """All words, and for each link the nearest words before and after it that are no stop words.
 
-    >>> from topicrawl.text.lexicon import lexicon
-    >>> words_and_windows(["A red ", "owl", " is asleep"], lexicon("en"))
+    >>> words_and_windows(["A red ", "owl", " is asleep"], "en")
     (('a', 'red', 'owl', 'is', 'asleep'), [(('red',), ('asleep',))])
     """
     # All pieces at once: cutting them into words one by one takes half as long again.
     words, ends = wordings(mended(pieces))
-    # A judge of the page will ask for the same numbers.
-    kept = vocabulary_for(words, language).numbers(words).nonzero()[0]
+    kept = spoken(words, language)
     places = kept.searchsorted(ends).tolist()
     # A page repeats a word in the windows of all links near it, and may have made one of a million letters.
     line: Callable[[int, int], Sequence[str]] = partial(Stretch, words, kept)

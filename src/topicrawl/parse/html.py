@@ -14,7 +14,6 @@ from turbohtml import Document, Element, Node
 from turbohtml.clean import strip_comments_node
 
 from ..records import Around, Link, Page, Response
-from ..text.lexicon import lexicon
 from ..text.tokens import spelled
 from ..text.wording import Wording
 from ..urls import Joiner
@@ -22,7 +21,7 @@ from . import flow
 from .charset import decoded
 from .directives import directives
 from .hidden import hush, purge
-from .language import UNKNOWN, UNSPACED, language_of
+from .language import UNSPACED, language_of
 from .links import Context, Leads, mark, sealed, tag_paths
 from .sentence import sentences_at
 from .styles import styled_sentences
@@ -152,7 +151,7 @@ def _surroundings(
     reading: Reading, headings: tuple[str, ...], language: str, *, sentences: bool
 ) -> tuple[Wording, Context]:
     pieces, none = reading.pieces, reading.found.placeless
-    found, windows = flow.words_and_windows(pieces, lexicon(language or UNKNOWN))
+    found, windows = flow.words_and_windows(pieces, language)
     if sentences:
         around = sentences_at("".join(pieces), flow.offsets(pieces), language=language)
     else:

@@ -9,7 +9,6 @@ from dataclasses import replace
 import xxhash
 
 from ..records import Around, Link, Page, Response, Sentence
-from ..text.lexicon import lexicon
 from ..text.sentences import sentences
 from ..text.tokens import spelled
 from ..text.wording import Wording
@@ -17,7 +16,7 @@ from ..urls import canonical
 from . import flow
 from .charset import decoded
 from .directives import directives
-from .language import UNKNOWN, UNSPACED, language_of
+from .language import UNSPACED, language_of
 from .links import LONGEST_ANCHOR, MOST_LINKS
 from .sentence import sentences_at
 
@@ -62,7 +61,7 @@ def read_plain(response: Response, link: Link, *, styles: bool = False, context:
 
 def _in_context(pieces: flow.Pieces, links: list[Link], language: str) -> tuple[Wording, list[Link]]:
     """The words of the text, and the links with what stands around them."""
-    found, windows = flow.words_and_windows(pieces, lexicon(language or UNKNOWN))
+    found, windows = flow.words_and_windows(pieces, language)
     around = sentences_at("".join(pieces), flow.offsets(pieces), language=language)
     return found, [
         replace(link, before=before, after=after, sentence=sentence)

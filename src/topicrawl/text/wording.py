@@ -102,6 +102,11 @@ class Wording(Row):
     def of(cls, words: Sequence[str]) -> Wording:
         return words if isinstance(words, Wording) else cls(" ".join(words).encode("utf-8", "replace"))
 
+    @property
+    def plain(self) -> bytes:
+        """What it was made of."""
+        return self.data[: -len(_PAD)]
+
     def __len__(self) -> int:
         return len(self.starts)
 
@@ -167,7 +172,9 @@ class Stretch(Row):
         return self.stop - self.start
 
     def _spelled_out(self) -> tuple[str, ...]:
-        return tuple(self.wording.at(self.places[self.start : self.stop]))
+        # Whoever wants the words around one link wants those around the others.
+        strings = self.wording.strings()
+        return tuple([strings[at] for at in self.places[self.start : self.stop].tolist()])
 
 
 class Parted(NamedTuple):
