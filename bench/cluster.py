@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from multiprocessing import Process, Queue
+from collections.abc import Iterator
+from multiprocessing import Barrier, Process, Queue
+from multiprocessing.synchronize import Barrier as Start
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,7 +37,16 @@ from topicrawl.records import Link, Place
 BASE = f"{TAG}:bench"
 OUT_LINKS = 10
 HOSTS = 50_000
+_MOST = 4000  # pages a second for which links are made up beforehand
 PARTS = ("speed", "bytes", "restart", "paper", "scaling", "same", "chaos")
+
+
+class Told(NamedTuple):
+    """What a client must know."""
+
+    address: str
+    epoch: str
+    start: Start  # where all wait for each other
 
 
 def url(number: int) -> str:
@@ -59,31 +71,38 @@ async def opened(address: str, epoch: str = "", rules: Rules | None = None) -> R
     return Redis(server, BASE, epoch, f"w{os.getpid()}")
 
 
-async def pages(address: str, epoch: str, seconds: float, number: int) -> int:
-    """Lease and complete with new out-links, 16 pages at a time, as a worker does. Returns pages."""
+async def pages(address: str, epoch: str, seconds: float, found: Iterator[list[Offer]]) -> int:
+    """Lease and complete with the links that were found on each page, 16 pages at a time, as a worker does."""
     frontier = await opened(address, epoch)
-    done, fresh, until = 0, 10_000_000 * (number + 1), time.monotonic() + seconds
+    done, until = 0, time.monotonic() + seconds
     while time.monotonic() < until:
         leases = await frontier.lease(16)
-        ends = []
-        for lease in leases:
-            ends.append(End(lease, "fetched", offers(fresh, OUT_LINKS, lease.link.url)))
-            fresh += OUT_LINKS
-        done += sum(await frontier.complete_all(ends))
+        done += sum(await frontier.complete_all([End(lease, "fetched", next(found)) for lease in leases]))
     await frontier.server.close()
     return done
 
 
-def client(address: str, epoch: str, seconds: float, number: int, answers: Queue[tuple[int, float]]) -> None:
+def found_links(number: int, count: int) -> Iterator[list[Offer]]:
+    """New links for page after page; those for so many pages are made up beforehand."""
+    numbers = itertools.count(10_000_000 * (number + 1), OUT_LINKS)
+    made = [offers(start, OUT_LINKS, url(start // 7)) for start in itertools.islice(numbers, count)]
+    return itertools.chain(made, (offers(start, OUT_LINKS, url(start // 7)) for start in numbers))
+
+
+def client(told: Told, number: int, seconds: float, answers: Queue[tuple[int, float]]) -> None:
+    found = found_links(number, int(_MOST * seconds / (told.start.parties - 1)))
+    # What other processes make up must not be looked at while the clock runs, nor may one of them run alone.
+    told.start.wait()
+    before = time.process_time()
     # In the loop of a worker.
-    done = run(pages(address, epoch, seconds, number))
-    answers.put((done, time.process_time()))
+    done = run(pages(told.address, told.epoch, seconds, found))
+    answers.put((done, time.process_time() - before))
 
 
 def speed(redis: RedisServer, seconds: float = 10.0) -> float:
     """Pages a second that one core of the server would do, by what they cost it.
 
-    A third of what the clients compute is to make up links.
+    The links are made up before the clock starts: on two cores that would take time from the frontier.
     """
     rate = 0.0
 
@@ -98,10 +117,12 @@ def speed(redis: RedisServer, seconds: float = 10.0) -> float:
     for clients in (1, 2, 4):
         epoch = asyncio.run(begun())
         answers: Queue[tuple[int, float]] = Queue()
-        running = [Process(target=client, args=(redis.address, epoch, seconds, n, answers)) for n in range(clients)]
-        before = cpu(redis)
+        told = Told(redis.address, epoch, Barrier(clients + 1))
+        running = [Process(target=client, args=(told, n, seconds, answers)) for n in range(clients)]
         for process in running:
             process.start()
+        told.start.wait()
+        before = cpu(redis)
         found = [answers.get() for _ in running]
         for process in running:
             process.join()
