@@ -7,6 +7,7 @@ with a random number, nobody can write words that do.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from secrets import randbits
 from typing import Any, NamedTuple, SupportsIndex, TypeAlias, overload
@@ -41,8 +42,9 @@ class Row(Sequence[str]):
             self._strings = self._spelled_out()
         return self._strings
 
+    @abstractmethod
     def _spelled_out(self) -> tuple[str, ...]:
-        raise NotImplementedError
+        """All strings."""
 
     @overload
     def __getitem__(self, at: SupportsIndex) -> str: ...
