@@ -19,7 +19,7 @@ from topicrawl.text.lexicon import Lexicon
 from topicrawl.text.vectors import norm
 from topicrawl.text.wording import Lookup, Wording
 
-#: Words that all vocabularies know together; about 17 MB.
+#: Words that all vocabularies know together; about 19 MB.
 _MOST_WORDS = 100_000
 #: A page with more words gets a vocabulary of its own, so that it cannot drive out what all others need.
 _MANY = 20_000
