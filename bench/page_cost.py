@@ -1,10 +1,13 @@
 """What a page costs the crawler itself: reading it, judging it, learning from it, placing its links, scoring anew.
 
-    .venv/bin/python bench/page_cost.py [--strategy apprentice] [--pages 300] [--rounds 6] [--plain]
+    .venv/bin/python bench/page_cost.py [--strategy apprentice] [--pages 200] [--rounds 5] [--webs 2000,20000] [--plain]
 
 Pages are made: 38 KB, 100 links, 1,700 words each (29 KB with `--plain`). Every round is a new crawler that has seen
-as many pages before. Each figure is the mean over the pages of the best of all rounds, in milliseconds, so that what
-others do on the machine counts little; the median of the rounds is printed beside it.
+as many pages before. How much there is to learn depends on how many of a page's links are new to the crawler, so the
+pages link to webs of several sizes; `looked at` is the share of links whose features were worked out (the others lead
+to what was fetched, or are known from six pages already; in crawls of the recorded webs it is a third). Each figure is
+the mean over the pages of the best of all rounds, in milliseconds, so that what others do on the machine counts
+little; the median of the rounds is printed beside it.
 """
 
 from __future__ import annotations
@@ -28,10 +31,10 @@ from website import SEED, Prose, Website
 STAGES = ("read", "judge", "learn", "place", "score anew")
 
 
-def made(count: int, *, plain: bool) -> list[Response]:
+def made(count: int, *, plain: bool, web: int) -> list[Response]:
     """The pages of a made-up site as they come from the network."""
     pages = []
-    for place, (answer, number) in Website(count, 8, SEED, plain=plain).answers.items():
+    for place, (answer, number) in Website(max(web, count), 8, SEED, plain=plain, written=count).answers.items():
         if number >= 0:
             url = f"http://{place.decode()}"
             headers = {"content-type": "text/html; charset=utf-8"}
@@ -39,13 +42,14 @@ def made(count: int, *, plain: bool) -> list[Response]:
     return pages[:count]
 
 
-def crawled(pages: Sequence[Response], spec: str) -> list[list[float]]:
-    """Seconds of each stage for the second half of the pages."""
+def crawled(pages: Sequence[Response], spec: str) -> tuple[list[list[float]], float]:
+    """Seconds of each stage for the second half of the pages, and the share of their links that were looked at."""
     topic = Topic.of(" ".join(Prose(Random(SEED)).frequent(6)))
     vsm = Vsm(topic)
     strategy = strategies.make(spec)
     strategy.begin(Setting(topic, vsm, Random(0)))
     rows = []
+    shares = []
     clock = time.thread_time
     for number, response in enumerate(pages):
         link = Link(response.url, source=pages[number // 12].url, depth=3)
@@ -56,34 +60,43 @@ def crawled(pages: Sequence[Response], spec: str) -> list[list[float]]:
         times.append(clock())
         strategy.learn(visit)
         times.append(clock())
-        strategy.place(page.links, visit)
+        places = strategy.place(page.links, visit)
         times.append(clock())
         strategy.revise()
         times.append(clock())
         rows.append([after - before for before, after in pairwise(times)])
-    return rows[len(rows) // 2 :]
+        # Only what was worked out for this page has parts.
+        shares.append(statistics.fmean(place is not None and len(place.parts) > 0 for place in places))
+    half = len(rows) // 2
+    return rows[half:], statistics.fmean(shares[half:])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--strategy", default=f"best_first,{strategies.USUAL}", help="one or several, with commas")
-    parser.add_argument("--pages", type=int, default=300)
-    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--pages", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--webs", default="2000,5000,20000", help="how many addresses the pages link to, with commas")
     parser.add_argument("--plain", action="store_true", help="prose with little markup")
     options = parser.parse_args()
-    pages = made(2 * options.pages, plain=options.plain)
-    size = sum(len(page.body) for page in pages) / len(pages)
-    print(f"{options.pages} pages of {size / 1000:.0f} KB, milliseconds a page, best of {options.rounds} rounds")
-    print(f"{'strategy':14}" + "".join(f"{stage:>12}" for stage in STAGES) + f"{'in all':>12}{'median':>12}")
     # As the command does in its own process.
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
-    for spec in options.strategy.split(","):
-        rounds = [crawled(pages, spec) for _ in range(options.rounds)]
-        best = [[min(seen) for seen in zip(*rows, strict=True)] for rows in zip(*rounds, strict=True)]
-        stages = [1000 * statistics.fmean(column) for column in zip(*best, strict=True)]
-        usual = statistics.median(1000 * sum(map(sum, rows)) / len(rows) for rows in rounds)
-        print(f"{spec:14}" + "".join(f"{stage:12.2f}" for stage in stages) + f"{sum(stages):12.2f}{usual:12.2f}")
+    for web in map(int, options.webs.split(",")):
+        pages = made(2 * options.pages, plain=options.plain, web=web)
+        size = sum(len(page.body) for page in pages) / len(pages)
+        print(f"{options.pages} pages of {size / 1000:.0f} KB that link to {web} addresses, milliseconds a page")
+        print(f"{'strategy':14}" + "".join(f"{stage:>12}" for stage in (*STAGES, "in all", "median", "looked at")))
+        for spec in options.strategy.split(","):
+            print(f"{spec:14}{measured(pages, spec, options.rounds)}", flush=True)
+
+
+def measured(pages: Sequence[Response], spec: str, count: int) -> str:
+    rounds, shares = zip(*(crawled(pages, spec) for _ in range(count)), strict=True)
+    best = [[min(seen) for seen in zip(*rows, strict=True)] for rows in zip(*rounds, strict=True)]
+    stages = [1000 * statistics.fmean(column) for column in zip(*best, strict=True)]
+    usual = statistics.median(1000 * sum(map(sum, rows)) / len(rows) for rows in rounds)
+    return "".join(f"{figure:12.2f}" for figure in (*stages, sum(stages), usual)) + f"{shares[0]:12.0%}"
 
 
 if __name__ == "__main__":

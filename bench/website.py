@@ -73,7 +73,8 @@ class Prose:
 class Website:
     """All answers, ready to be sent."""
 
-    def __init__(self, pages: int, hosts: int, port: int, *, plain: bool = False) -> None:
+    def __init__(self, pages: int, hosts: int, port: int, *, plain: bool = False, written: int | None = None) -> None:
+        """With `written`, only so many pages are there; the others are linked to."""
         random = Random(SEED)
         self._plain = plain
         prose = Prose(random)
@@ -86,7 +87,7 @@ class Website:
         self.paths[0] = "/"
         self.sizes: list[int] = []
         self.answers: dict[bytes, tuple[bytes, int]] = {}  # host and path → answer, number of the page
-        for number in range(pages):
+        for number in range(pages if written is None else written):
             body = self._page(number, prose, random).encode()
             self.sizes.append(len(body))
             self.answers[self._place(number).encode()] = (
