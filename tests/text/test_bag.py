@@ -43,6 +43,13 @@ def test_words_that_nobody_has_ever_said_are_held_by_the_first_page_that_says_th
     assert list(bag_of((), lexicon("xx"), {again: 1.0}).places([again])) == [again]
 
 
+def test_few_words_and_many_have_the_same_terms() -> None:
+    vocabulary = bag.Vocabulary(_ENGLISH)
+    said = ["owls", "the", "hunting", "night", "owl", "é", "9"] * 20
+    assert vocabulary.numbers(said).tolist() == [number for word in said for number in vocabulary.numbers([word])]
+    assert [vocabulary.names[number] for number in vocabulary.numbers(said[:3])] == ["owl", "", "hunt"]
+
+
 def test_a_page_of_very_many_words_does_not_fill_the_vocabulary_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bag, "_MANY", 3)
     shared = bag_of(["owl"], _ENGLISH).vocabulary

@@ -60,10 +60,11 @@ class Judge:
         _, counts, idf = bag.counted
         loud = counts.copy()
         said = self._said(page, bag.vocabulary.lexicon)
-        for term, place in bag.places(said).items():
-            loud[place] += said[term]
+        if found := bag.places(said):
+            loud[list(found.values())] += [said[term] for term in found]
         vector = (1 + np.log(np.maximum(loud, 1.0))) * idf
-        product = sum(self._query[term] * float(vector[place]) for term, place in wanted.items())
+        weights = vector[list(wanted.values())].tolist()
+        product = sum(self._query[term] * weight for term, weight in zip(wanted, weights, strict=True))
         length = sqrt(float(vector @ vector))
         # The numbers of terms, and so their order, differ from run to run; the last digits must not show it.
         return round(min(1.0, product / length), 12) if length else 0.0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
 from functools import cached_property
-from itertools import chain
+from itertools import chain, compress
 from math import fsum, sqrt
 from threading import RLock
 from typing import NamedTuple
@@ -23,6 +23,9 @@ from topicrawl.text.wording import Lookup, Wording
 _MOST_WORDS = 100_000
 #: A page with more words gets a vocabulary of its own, so that it cannot drive out what all others need.
 _MANY = 20_000
+
+#: So few words are sooner looked up one by one.
+_FEW = 50
 
 _SHARED: dict[str, Vocabulary] = {}  # language → the vocabulary of all its texts
 
@@ -42,16 +45,19 @@ class Vocabulary:
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon = lexicon
         self.terms = {"": 0}
+        self.names = [""]  # the terms by their numbers
         self.idf = np.zeros(1024)  # by number
         self._known = Lookup()
         self._lock = RLock()  # a server reads pages in several threads
 
     def __len__(self) -> int:
-        """How many words are known."""
-        return len(self._known)
+        """How many words are known, or terms, where there are more of these."""
+        return max(len(self._known), len(self.terms) - 1)
 
     def numbers(self, words: Sequence[str]) -> Numbers:
         """The term of each word; it is remembered with a `Wording`."""
+        if not isinstance(words, Wording) and len(words) < _FEW:
+            return np.array(self.given(self.lexicon.aligned(words)), np.int32)
         said = Wording.of(words)
         if said.numbered is not None and said.numbered[0] is self:
             return said.numbered[1]
@@ -60,10 +66,14 @@ class Vocabulary:
         said.numbered = self, found
         return found
 
+    def has(self, said: Wording) -> bool:
+        """Were these words given their numbers here?"""
+        return said.numbered is not None and said.numbered[0] is self
+
     def among(self, said: Wording, places: NDArray[np.int64]) -> Numbers:
         """The terms of the words at some places."""
-        if said.numbered is not None and said.numbered[0] is self:
-            return said.numbered[1][places]
+        if self.has(said):
+            return self.numbers(said)[places]
         with self._lock:
             return self._known(said.mixed[places], lambda those: self._learned(said.at(places[those])))
 
@@ -80,6 +90,7 @@ class Vocabulary:
                 number = known.get(term)
                 if number is None:
                     number = known[term] = len(known)
+                    self.names.append(term)
                     new.append(rarity.get(term, rarest))
                 found.append(number)
             if new:
@@ -126,16 +137,18 @@ class Bag:
 
     def _of_words(self) -> Counted:
         numbers = np.concatenate([self.vocabulary.numbers(part) for part in self._parts])
+        numbers = numbers[numbers.nonzero()[0]]
         numbers.sort()
         if not len(numbers):
             return self._rare(numbers, np.zeros(0))
         # A run of one number ends where the next differs.
-        ends = np.append((numbers[1:] != numbers[:-1]).nonzero()[0] + 1, len(numbers))
-        counts = ends.astype(np.float64)
-        counts[1:] -= ends[:-1]
-        numbers = numbers[ends - 1]
-        none = int(numbers[0] == 0)
-        return self._rare(numbers[none:], counts[none:])
+        last = np.empty(len(numbers), np.bool_)
+        last[-1] = True
+        np.not_equal(numbers[1:], numbers[:-1], out=last[:-1])
+        ends = last.nonzero()[0]
+        counts = (ends + 1).astype(np.float64)
+        counts[1:] -= counts[:-1].copy()
+        return self._rare(numbers[ends], counts)
 
     def _of_weights(self, weights: Mapping[str, float]) -> Counted:
         numbers = np.array(self.vocabulary.given(weights), np.int32)
@@ -158,16 +171,14 @@ class Bag:
     def places(self, terms: Collection[str]) -> dict[str, int]:
         """Where terms stand in `counted`; those that the bag does not hold are left out."""
         numbers = self.counted.numbers  # first of all, as counting gives new terms their numbers
-        number = self.vocabulary.terms.get
-        known = [(term, found) for term in terms if (found := number(term)) is not None]
-        if not known:
+        known = self.vocabulary.terms
+        there = [term for term in terms if term in known]
+        if not there or not len(numbers):
             return {}
-        wanted = np.array([found for _, found in known], np.int32)
-        places = np.searchsorted(numbers, wanted)
-        there = np.append(numbers, -1)[places] == wanted
-        return {
-            term: place for (term, _), place, held in zip(known, places.tolist(), there.tolist(), strict=True) if held
-        }
+        wanted = np.array([known[term] for term in there], np.int32)
+        places = numbers.searchsorted(wanted)
+        held = numbers.take(places, mode="clip") == wanted
+        return dict(compress(zip(there, places.tolist(), strict=True), held.tolist()))
 
     def held(self, terms: Collection[str]) -> dict[str, float]:
         """The weights of those terms that the bag holds."""

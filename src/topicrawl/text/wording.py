@@ -8,8 +8,7 @@ with a random number, nobody can write words that do.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import repeat
+from collections.abc import Callable, Iterator, Sequence
 from secrets import randbits
 from typing import Any, NamedTuple, SupportsIndex, TypeAlias, overload
 
@@ -21,15 +20,15 @@ from topicrawl.text.tokens import parted
 
 Array = NDArray[Any]
 Learn: TypeAlias = Callable[[list[int]], Sequence[int]]  # places of words in a row → what they stand for
-_READ = 16  # bytes that are read at once, as two numbers
-_PAD = b" " * (2 * _READ)
-#: Which bits of the two belong to a word, by its size.
-_MASKS = np.array([divmod((1 << 8 * size) - 1, 1 << 64)[::-1] for size in range(_READ + 1)], np.uint64)
+_LANE, _LANES = 8, 4  # bytes that are read at once, and how often
+_PAD = b" " * (_LANE * _LANES)
+_MASKS = np.array([(1 << 8 * size) - 1 for size in range(_LANE + 1)], np.uint64)
 _MIX = np.uint64(0xFF51AFD7ED558CCD)
 _HALF = np.uint64(32)
 _SEED = np.uint64(randbits(64))
+_STRIDES = np.uint64(0xFFFF)  # always odd, as mixed numbers are: sooner or later all places are looked at
 _LEAST_PLACES, _SPARE = 12, 2  # bits: of the smallest table, and of the places for each word
-_BLANK, _BORDER = ord(" "), b"\0"  # between words, and between texts
+_BLANK = ord(" ")
 
 
 class Row(Sequence[str]):
@@ -79,7 +78,7 @@ class Row(Sequence[str]):
 
 
 class Wording(Row):
-    """The words of a text that is spelled out (`tokens.spelled`), or of several (`tokens.parted`).
+    """The words of a text that is spelled out (`tokens.spelled`).
 
     >>> said = Wording(b" an owl  hunts ")
     >>> said, len(said), said.at([1]), bool(said.mixed[1] == Wording(b"owl").mixed[0])
@@ -90,7 +89,7 @@ class Wording(Row):
 
     def __init__(self, plain: bytes) -> None:
         self.data = plain + _PAD
-        blank = np.frombuffer(self.data, np.uint8) <= _BLANK
+        blank = np.frombuffer(self.data, np.uint8) == _BLANK
         changes = (blank[1:] != blank[:-1]).nonzero()[0]
         changes += 1
         if not blank[0]:
@@ -114,7 +113,7 @@ class Wording(Row):
         return len(self.starts)
 
     def _spelled_out(self) -> tuple[str, ...]:
-        return tuple(self.data.replace(_BORDER, b" ").decode().split())
+        return tuple(self.data.decode().split())
 
     def _part(self, at: slice) -> tuple[str, ...]:
         return tuple(self.at(at))
@@ -138,15 +137,18 @@ class Wording(Row):
         return self._mixed
 
     def _mix(self) -> Array:
-        # Sixteen bytes from every byte on: reading a word is taking one of these.
-        rows: Array = np.ndarray(len(self.data) - _READ + 1, f"V{_READ}", self.data, strides=(1,))
+        # Eight bytes from every byte on: reading a word is taking one of these.
+        eights: Array = np.ndarray(len(self.data) - _LANE + 1, "<u8", self.data, strides=(1,))
         starts, sizes = self.starts, self.ends - self.starts
-        mixed = _stirred(rows[starts], sizes, _SEED)
-        more = (sizes > _READ).nonzero()[0]
-        if len(more):
-            mixed[more] = _stirred(rows[starts[more] + _READ], sizes[more] - _READ, mixed[more])
-            for at in more[sizes[more] > 2 * _READ].tolist():
-                mixed[at] = xxhash.xxh3_64_intdigest(self.data[starts[at] : self.ends[at]], int(_SEED))
+        mixed = _stirred((eights[starts] & _MASKS[np.minimum(sizes, _LANE)]) ^ _SEED)
+        for behind in range(_LANE, _LANE * _LANES, _LANE):
+            more = (sizes > behind).nonzero()[0]
+            if not len(more):
+                break
+            read = eights[starts[more] + behind] & _MASKS[np.minimum(sizes[more] - behind, _LANE)]
+            mixed[more] = _stirred(mixed[more] ^ read)
+        for at in (sizes > _LANE * _LANES).nonzero()[0].tolist():
+            mixed[at] = xxhash.xxh3_64_intdigest(self.data[starts[at] : self.ends[at]], int(_SEED))
         mixed |= np.uint64(1)  # so that an empty place is nobody's
         return mixed
 
@@ -167,20 +169,6 @@ class Stretch(Row):
         self.start = start
         self.stop = stop
         self._strings = None
-
-    @classmethod
-    def several(cls, wording: Wording, places: Array, spans: Iterable[tuple[int, int]]) -> list[Stretch]:
-        """One for each start and stop; a page has hundreds, and to call the class for each takes twice as long."""
-        new, made = cls.__new__, []
-        for start, stop in spans:
-            stretch = new(cls)
-            stretch.wording = wording
-            stretch.places = places
-            stretch.start = start
-            stretch.stop = stop
-            stretch._strings = None
-            made.append(stretch)
-        return made
 
     def __len__(self) -> int:
         return self.stop - self.start
@@ -205,33 +193,16 @@ def wordings(texts: Sequence[str]) -> Parted:
     >>> said.words, said.ends.tolist()
     (('rare', 'owls', 'bats'), [2, 2, 3])
     """
-    words = Wording(parted(texts))
-    return Parted(words, words.starts.searchsorted(_borders(words)))
-
-
-def is_torn(words: Wording) -> bool:
-    """May a word go on from one text to the next? Said of texts beyond ASCII without looking.
-
-    >>> is_torn(wordings(["a bird", "s", "."]).words), is_torn(wordings(["a ", "bird", "."]).words)
-    (True, False)
-    """
-    if not words.data.isascii():
-        return True
-    letters, borders = np.frombuffer(words.data, np.uint8), _borders(words)[:-1]
-    # An empty text after a word may be followed by its rest.
-    return bool(((letters[borders - 1] > _BLANK) & (letters[borders + 1] != _BLANK)).any())
-
-
-def _borders(words: Wording) -> Array:
-    found: Array = (np.frombuffer(words.data, np.uint8) == 0).nonzero()[0]
-    return found
+    plain, borders = parted(texts)
+    words = Wording(plain)
+    return Parted(words, words.starts.searchsorted(borders))
 
 
 class Lookup:
     """What words stand for, by their mixed numbers, many at a time.
 
-    A word stands in a table at the place that its number names, or among `_others` where another came first. What does
-    not is new, and is asked of `learn` by its places in the row.
+    A word stands in a table at the place that its number names, or further on where that is taken. What does not is
+    new, and is asked of `learn` by its places in the row.
 
     >>> lookup, said = Lookup(), Wording(b"owl bat owl eagle")
     >>> lookup(said.mixed, lambda places: [len(word) for word in said.at(places)]).tolist(), len(lookup)
@@ -247,7 +218,6 @@ class Lookup:
         self._shift, self._last = np.uint64(64 - bits), (1 << bits) - 1
         self._mixed = np.zeros(1 << bits, np.uint64)  # 0: nobody stands there
         self._numbers = np.zeros(1 << bits, np.int32)
-        self._others: dict[int, int] = {}
 
     def __len__(self) -> int:
         """How many words are known."""
@@ -267,46 +237,44 @@ class Lookup:
 
     def _found(self, mixed: Array) -> tuple[NDArray[np.int32], Array]:
         """What is known, and where in the row the others stand."""
-        places = self._places(mixed)
+        places = (mixed >> self._shift).astype(np.intp)
         numbers = self._numbers[places]
         left = (self._mixed[places] != mixed).nonzero()[0]
-        if len(left):
-            # One word in twelve: asking for these one by one is faster than to look on in the table, many at a time.
-            others = np.fromiter(map(self._others.get, mixed[left].tolist(), repeat(-1)), np.int32, len(left))
-            numbers[left] = others
-            left = left[others < 0]
-        return numbers, left
+        places, wanted, unknown = places[left], mixed[left], []
+        while len(left):
+            held = self._mixed[places]
+            here, taken = held == wanted, held != 0
+            numbers[left[here]] = self._numbers[places[here]]
+            unknown.append(left[~taken])
+            on = (taken > here).nonzero()[0]
+            left, wanted, places = left[on], wanted[on], self._next(places[on], wanted[on])
+        return numbers, np.sort(np.concatenate(unknown)) if unknown else left
 
-    def _places(self, mixed: Array) -> Array:
-        return (mixed >> self._shift).view(np.int64)
+    def _next(self, places: Array, mixed: Array) -> Array:
+        """Where else words may stand; those that meet at a place part again."""
+        return (places + (mixed & _STRIDES).astype(np.intp)) & self._last
 
     def _add(self, mixed: Array, numbers: Array) -> None:
         """Put in words that are not there, each once."""
         if self._count + len(mixed) > self._last >> _SPARE:
-            taken, others = self._mixed.nonzero()[0], self._others
-            mixed = np.concatenate((self._mixed[taken], np.fromiter(others, np.uint64, len(others)), mixed))
-            numbers = np.concatenate(
-                (self._numbers[taken], np.fromiter(others.values(), np.int32, len(others)), numbers)
-            )
+            taken = self._mixed.nonzero()[0]
+            mixed, numbers = np.append(self._mixed[taken], mixed), np.append(self._numbers[taken], numbers)
             self._begin((len(mixed) << _SPARE).bit_length())
         self._count += len(mixed)
-        places = self._places(mixed)
-        free = self._mixed[places] == 0
-        self._mixed[places[free]], self._numbers[places[free]] = mixed[free], numbers[free]
-        # Of several that found the same place free, one got it.
-        late = (self._mixed[places] != mixed).nonzero()[0]
-        self._others.update(zip(mixed[late].tolist(), numbers[late].tolist(), strict=True))
+        places = (mixed >> self._shift).astype(np.intp)
+        while len(mixed):
+            free = self._mixed[places] == 0
+            self._mixed[places[free]], self._numbers[places[free]] = mixed[free], numbers[free]
+            # Of several that found the same place free, one got it.
+            on = (self._mixed[places] != mixed).nonzero()[0]
+            mixed, numbers, places = mixed[on], numbers[on], self._next(places[on], mixed[on])
 
 
-def _stirred(read: Array, sizes: Array, mixed: Array | np.uint64) -> Array:
-    """A number of 64 bits for what was read of words, as far as it is theirs, and what was mixed before."""
-    two = read.view("<u8").reshape(-1, 2)
-    two &= _MASKS.take(sizes, axis=0, mode="clip")
-    mixed = two[:, 0] ^ mixed
-    mixed *= _MIX
-    mixed ^= mixed >> _HALF
-    mixed ^= two[:, 1]
-    mixed *= _MIX
-    mixed ^= mixed >> _HALF
-    mixed *= _MIX
-    return mixed
+def _stirred(numbers: Array) -> Array:
+    """A number of 64 bits for another, never the same for two."""
+    numbers ^= numbers >> _HALF
+    numbers *= _MIX
+    numbers ^= numbers >> _HALF
+    numbers *= _MIX
+    numbers ^= numbers >> _HALF
+    return numbers
