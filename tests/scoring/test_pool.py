@@ -54,6 +54,7 @@ def test_what_was_fetched_is_not_taken_in_again_also_after_a_restart() -> None:
     pool.fetched("a")
     other.restore(pool.state())
     assert pool.room(["a", "b"]) == other.room(["a", "b"]) == [False, True]
+    assert pool.room(["a", "b", "a", *"c" * 7]) == [False, True, False, *[True] * 6, False]
     assert list(other.numbers) == ["b"]
 
 

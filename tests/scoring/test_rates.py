@@ -27,6 +27,13 @@ def test_a_group_is_compared_with_all_visits() -> None:
     assert rates.of(rates.numbers(["a", "b", "new"])).tolist() == pytest.approx(expected, abs=1e-6)
 
 
+def test_few_groups_and_many_have_the_same_rates() -> None:
+    rates = learned()
+    few, many = rates.numbers(["c", "a"]), rates.numbers(["a", "b", "c", "a", "new"])
+    assert rates.of(few).tolist() == rates.of(many)[[2, 0]].tolist()
+    assert rates.trusted(few, (1.0, 0.5)) == pytest.approx(float(rates.of(few) @ [1.0, 0.5]), abs=1e-6)
+
+
 def test_many_groups_have_room() -> None:
     rates = Rates()
     numbers = rates.numbers(f"group {n}" for n in range(1000))

@@ -68,14 +68,17 @@ class Online:
 
     def learn(self, features: Hashes, before: float, seen: float) -> None:
         """Move the weights of an example's features; `before` is what was known without them."""
-        slots = features >> _SHIFT
+        slots = (features >> _SHIFT).astype(np.intp)
         weights, squares = self.weights[slots], self.squares[slots]
         root = sqrt(len(features))
-        slope = np.float32((logistic(before + float((weights / np.float32(root)).sum())) - seen) / root)
+        slope = (logistic(before + float(np.add.reduce(weights)) / root) - seen) / root
         squares += slope * slope
         # A feature that occurs twice is moved once: assignment takes the last.
         self.squares[slots] = squares
-        self.weights[slots] = weights - np.float32(self.rate) * slope / np.sqrt(squares)
+        # In place, as an example is small and every new array costs as much as what is done with it.
+        np.sqrt(squares, out=squares)
+        weights -= np.divide(self.rate * slope, squares, out=squares)
+        self.weights[slots] = weights
 
     def learned(self) -> tuple[Ids, Floats, Floats]:
         """Slots that were ever moved, with their weights and squares."""

@@ -10,7 +10,6 @@ from turbohtml import Element, Node, Text
 from ..records import Link
 from ..urls import Joiner
 from .flow import END, FORGED, START, Surroundings
-from .survey import Lead
 
 #: More links than this on one page are the work of a program; the first ones serve.
 MOST_LINKS = 2000
@@ -38,18 +37,23 @@ class Leads:
     alts: list[str] = field(default_factory=list)
     placeless: int = 0  # so many at the beginning have no place in the text: refreshes, frames
 
-    def add(self, leads: Iterable[Lead], joiner: Joiner, page: str) -> None:
+    def add(self, elements: Iterable[tuple[Element, int]], joiner: Joiner, page: str) -> None:
         """Those of the elements that lead to other pages of the web."""
-        elements, urls, rels, headings, known = self.elements, self.urls, self.rels, self.headings, joiner.known
-        for element, href, rel, heading in leads:
-            url = known.get(href) or joiner(href)
+        append = self.append
+        for element, heading in elements:
+            tag = element.tag
+            url = joiner(element.attr("src" if tag == "iframe" or tag == "frame" else "href"))
             if url is not None and url != page:
-                elements.append(element)
-                urls.append(url)
-                rels.append(" ".join(rel[:LONGEST_NAME].lower().split()) if rel else "")
-                headings.append(heading)
-                if len(urls) >= MOST_LINKS:
+                rel = element.attr("rel") if tag == "a" or tag == "area" else tag
+                append(element, url, " ".join(rel[:LONGEST_NAME].lower().split()) if rel else "", heading)
+                if len(self.urls) >= MOST_LINKS:
                     break
+
+    def append(self, element: Element, url: str, rel: str, heading: int) -> None:
+        self.elements.append(element)
+        self.urls.append(url)
+        self.rels.append(rel)
+        self.headings.append(heading)
 
 
 @dataclass(slots=True)
@@ -62,15 +66,17 @@ class Context:
     paths: Sequence[str]
 
 
-def mark(elements: Sequence[Element]) -> list[str]:
+def mark(elements: Iterable[Element]) -> list[str]:
     """Put marks around each link's text in the tree, and read the alternative texts on the way."""
-    alts = [element.attr("title") or "" for element in elements]
-    for number, element in enumerate(elements):
+    alts = []
+    for element in elements:
         # Most links hold one piece of text: writing the marks into it is three times as fast as new nodes.
         if len(element) == 1 and type(child := element[0]) is Text and element.tag == "a":
-            child.data = f"{START}{child.data}{END}"
+            child.data = START + child.data + END
+            alt = ""
         else:
-            alts[number] = _mark_slowly(element) or alts[number]
+            alt = _mark_slowly(element)
+        alts.append(alt or element.attr("title") or "")
     return alts
 
 
@@ -105,24 +111,25 @@ def tag_paths(elements: Iterable[Element]) -> list[str]:
     for element in elements:
         parent = element.parent
         path = known.get(parent)
-        paths.append(_path(parent, DEEPEST, known, longer) if path is None else path)
+        paths.append(_path(parent, known, longer) if path is None else path)
     return paths
 
 
-def _path(
-    node: Node | None, depth: int, known: dict[Node | None, str], longer: dict[tuple[str, str, str | None], str]
-) -> str:
-    if not depth or not isinstance(node, Element):
-        return ""
-    parent = node.parent
-    path = known.get(parent)
-    if path is None:
-        path = _path(parent, depth - 1, known, longer)
-    step = (path, node.tag, node.attr("class"))
-    path = longer.get(step)
-    if path is None:
-        path = longer[step] = _longer(*step)
-    known[node] = path
+def _path(node: Node | None, known: dict[Node | None, str], longer: dict[tuple[str, str, str | None], str]) -> str:
+    chain: list[Element] = []
+    path = None
+    while path is None and isinstance(node, Element) and len(chain) < DEEPEST:
+        chain.append(node)
+        node = node.parent
+        path = known.get(node)
+    path = path or ""
+    while chain:
+        element = chain.pop()
+        step = (path, element.tag, element.attr("class"))
+        path = longer.get(step)
+        if path is None:
+            path = longer[step] = _longer(*step)
+        known[element] = path
     return path
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from turbohtml import Document, Element
 
@@ -18,9 +17,6 @@ _WANTED = ["a", "area", "h1", "h2", "h3", "h4", "h5", "h6", "iframe", "frame", "
 _REFRESH = re.compile(r"""\s*[\d.]*\s*[;,]?\s*(?:url\s*=)?\s*["']?([^"']*)""", re.I)
 _ROBOTS = frozenset({"robots", "topicrawl"})
 
-#: An element that leads elsewhere, its address as written, how it relates, and the number of headings so far.
-Lead: TypeAlias = tuple[Element, str, str | None, int]
-
 
 @dataclass(slots=True)
 class Survey:
@@ -29,11 +25,11 @@ class Survey:
     title: Element | None = None
     base: str = ""
     canonical: str = ""
-    refresh: list[Lead] = field(default_factory=list)
+    refresh: list[tuple[Element, str]] = field(default_factory=list)
     robots: list[str] = field(default_factory=list)
     headings: list[Element] = field(default_factory=list)
-    frames: list[Lead] = field(default_factory=list)
-    links: list[Lead] = field(default_factory=list)
+    frames: list[tuple[Element, int]] = field(default_factory=list)
+    links: list[tuple[Element, int]] = field(default_factory=list)  # with the number of headings so far
 
 
 def survey(tree: Document) -> Survey:
@@ -42,10 +38,9 @@ def survey(tree: Document) -> Survey:
     links, headings = seen.links, seen.headings
     for element in tree.iter_elements(_WANTED):
         tag = element.tag
+        # An anchor without address is a place, not a link; asking is done where the address is read.
         if tag == "a":
-            # An anchor without address is a place, not a link.
-            if (href := element.attr("href")) is not None:
-                links.append((element, href, element.attr("rel"), len(headings)))
+            links.append((element, len(headings)))
         elif tag[0] == "h":
             headings.append(element)
         else:
@@ -54,18 +49,11 @@ def survey(tree: Document) -> Survey:
 
 
 def _area(seen: Survey, element: Element) -> None:
-    if (href := element.attr("href")) is not None:
-        seen.links.append((element, href, element.attr("rel"), len(seen.headings)))
-
-
-def _inner_frame(seen: Survey, element: Element) -> None:
-    if (source := element.attr("src")) is not None:
-        seen.links.append((element, source, "iframe", len(seen.headings)))
+    seen.links.append((element, len(seen.headings)))
 
 
 def _frame(seen: Survey, element: Element) -> None:
-    if (source := element.attr("src")) is not None:
-        seen.frames.append((element, source, "frame", 0))
+    seen.frames.append((element, 0))
 
 
 def _title(seen: Survey, element: Element) -> None:
@@ -89,7 +77,7 @@ def _meta(seen: Survey, element: Element) -> None:
     if name in _ROBOTS:
         seen.robots.append(content)
     elif (element.attr("http-equiv") or "").strip().lower() == "refresh":
-        seen.refresh.append((element, refresh_target(content), "refresh", 0))
+        seen.refresh.append((element, refresh_target(content)))
 
 
 def refresh_target(content: str) -> str:
@@ -104,7 +92,7 @@ def refresh_target(content: str) -> str:
 
 _SORT: dict[str, Callable[[Survey, Element], None]] = {
     "area": _area,
-    "iframe": _inner_frame,
+    "iframe": _area,
     "frame": _frame,
     "title": _title,
     "base": _base,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, compress
+from itertools import chain, compress, repeat
 from math import log1p
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from topicrawl.learn.online import Floats, Hashes, Ids, Online, logistic
 from topicrawl.packing import array_of, packed_array
-from topicrawl.records import Carry, Link, Page, Place, Visit
+from topicrawl.records import Carry, Link, Page, Place, Visit, draft
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.scoring.judge import Judge
 from topicrawl.scoring.names import named
@@ -34,8 +34,11 @@ _IDLE_GROUPS = 20_000
 _LEAST_CHANGE = 1e-3
 _FRONT = 500  # waiting addresses whose scores are kept exact; those behind are told when they come near
 _REASONS = 6  # learned features that are named
+_PARTS = ("known", "neighbours", "learned")  # of a score
+_Draft = draft(Place)
 _PRIOR = np.array(list(KNOWN.values()), np.float32)
-_TRUST = np.array(list(GROUPS.values()), np.float32)
+_SHARES = tuple(GROUPS.values())
+_TRUST = np.array(_SHARES, np.float32)
 
 
 class _Seen(NamedTuple):
@@ -71,7 +74,7 @@ class Brain:
             self._led_to(rows.flat, rows.known[0], rows.groups[0], reward)
 
     def _led_to(self, features: Hashes, known: Floats, groups: Ids, reward: float) -> None:
-        before = float(known @ _PRIOR + self.rates.of(groups) @ _TRUST)
+        before = float(known @ _PRIOR) + self.rates.trusted(groups, _SHARES)
         self.model.learn(features, before, reward)
         self.rates.learn(groups, reward)
 
@@ -102,8 +105,7 @@ class Brain:
 
     def _look(self, url: str, page: Page, similarity: float, reward: float) -> None:
         """Score the links of a page that are not known from elsewhere."""
-        room = self.pool.room([link.url for link in page.links])
-        links = list(compress(page.links, room))
+        links = list(compress(page.links, self.pool.room([link.url for link in page.links])))
         self._last = _Seen(url, (), [], [[], [], []])
         if links:
             traits = self._observer.traits(links, url, page)
@@ -146,15 +148,17 @@ class Brain:
             return [Place(logistic(float(_PRIOR[0])), self._distance) for _ in links]
         last = self._last
         numbers = {id(link): number for number, link in enumerate(last.links)}
-        known, neighbours, learned = last.parts
-        places = []
+        named = (zip(repeat(name), part) for name, part in zip(_PARTS, last.parts, strict=True))
+        parts = list(zip(*named, strict=True))
+        places: list[Place] = []
         for link in links:
             number = numbers.get(id(link))
             if number is None:
-                places.append(Place(self.pool.score(link.url), self._distance))
-                continue
-            parts = (("known", known[number]), ("neighbours", neighbours[number]), ("learned", learned[number]))
-            places.append(Place(last.scores[number], self._distance, parts))
+                place = _Draft(self.pool.score(link.url), self._distance, ())
+            else:
+                place = _Draft(last.scores[number], self._distance, parts[number])
+            place.__class__ = Place
+            places.append(place)
         return places
 
     def reasons(self, link: Link) -> tuple[tuple[str, float], ...]:
@@ -163,7 +167,7 @@ class Brain:
         if not rows:
             return ()
         sums = [
-            float(known @ _PRIOR + self.rates.of(groups) @ _TRUST) + self.model.sum(flat)
+            float(known @ _PRIOR) + self.rates.trusted(groups, _SHARES) + self.model.sum(flat)
             for flat, known, groups in rows
         ]
         features, known, groups = rows[int(np.argmax(sums))]

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from topicrawl.scoring.traits import MIXED, SALTS, Hashes
+from topicrawl.scoring.terms import Hashes
+from topicrawl.scoring.traits import MIXED, SALTS
 
 _BACK = np.uint32(pow(int(MIXED), -1, 1 << 32))
 #: How features are called in an explanation; those that are not here mean nothing to people.
@@ -20,7 +21,7 @@ _SAID = {
 def named(features: Hashes, texts: Mapping[int, str]) -> list[str]:
     """What each feature says, "" where that is not known. `texts` has the words and names by their hashes.
 
-    >>> from topicrawl.scoring.traits import hashed
+    >>> from topicrawl.scoring.terms import hashed
     >>> owl = np.array([hashed("owl")], np.uint32)
     >>> named((owl ^ SALTS["near"]) * MIXED, {hashed("owl"): "owl"}), named(owl, {})
     (['beside “owl”'], [''])

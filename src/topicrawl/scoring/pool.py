@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from topicrawl.learn.online import Floats, Ids
 from topicrawl.packing import array_of, packed_array, packed_texts, texts_of
 from topicrawl.records import Carry
+from topicrawl.scoring.column import Column
 
 #: Links to one address that are remembered; the first ones. Others are not looked at.
 PARENTS = 6
 _SWEEP = 0.3  # share of dead rows at which the arrays are swept
-_SPARE = 8  # room for one more row for so many there are
 _MOST_DONE = 50_000  # fetched addresses that are recognised
 
 Hashes = NDArray[np.uint32]
@@ -47,32 +47,6 @@ class Rows(NamedTuple):
         return Rows(
             self.flat[np.repeat(wanted, self.lengths)], self.lengths[wanted], self.known[wanted], self.groups[wanted]
         )
-
-
-class Column:
-    """An array that grows at its end, with room to spare: joining arrays would copy all of it for every few rows.
-
-    >>> column = Column(np.zeros((0, 2)))
-    >>> column.extend([np.ones((2, 2)), np.zeros((1, 2))])
-    >>> column.values.shape
-    (3, 2)
-    """
-
-    def __init__(self, values: NDArray[Any]) -> None:
-        self.values = self._room = values
-
-    def extend(self, parts: Sequence[NDArray[Any]]) -> None:
-        count = len(self.values)
-        total = count + sum(map(len, parts))
-        if total > len(self._room):
-            self._room = np.empty((total + total // _SPARE, *self._room.shape[1:]), self._room.dtype)
-            self._room[:count] = self.values
-        np.concatenate(parts, out=self._room[count:total])
-        self.values = self._room[:total]
-
-    def replace(self, values: NDArray[Any]) -> None:
-        self.values = self._room[:0]
-        self.extend([values])
 
 
 class Pool:
@@ -105,30 +79,34 @@ class Pool:
             return
         self._fresh.append(rows)
         self._first.append(len(self._owners))
-        for url, score in zip(urls, scores, strict=True):
-            number = self.numbers.get(url)
+        numbers = self.numbers
+        for row, (url, score) in enumerate(zip(urls, scores, strict=True), len(self._owners)):
+            number = numbers.get(url)
             if number is None:
-                number = self.numbers[url] = len(self.urls)
+                number = numbers[url] = len(self.urls)
                 self.urls.append(url)
                 self.told.append(score)
                 self._is_alive.append(True)
-                self._rows.append([])
-            elif score > self.told[number]:
-                self.told[number] = score
-            self._rows[number].append(len(self._owners))
+                self._rows.append([row])
+            else:
+                if score > self.told[number]:
+                    self.told[number] = score
+                self._rows[number].append(row)
             self._owners.append(number)
 
     def room(self, urls: Sequence[str]) -> list[bool]:
         """Which links would be taken in, one after the other: of an address that waits, the first few."""
-        left: dict[str, int] = {}
-        found = []
-        for url in urls:
-            room = left.get(url)
-            if room is None:
-                number = self.numbers.get(url)
-                room = PARENTS - (len(self._rows[number]) if number is not None else PARENTS * self._is_done(url))
-            left[url] = room - 1
-            found.append(room > 0)
+        rows, done = self._rows, self._done
+        numbers = list(map(self.numbers.get, urls))
+        found = [
+            len(rows[number]) < PARENTS if number is not None else _hash(url) not in done
+            for url, number in zip(urls, numbers, strict=True)
+        ]
+        if len(set(urls)) < len(urls):
+            counts: dict[str, int] = {}
+            for place, (url, number) in enumerate(zip(urls, numbers, strict=True)):
+                counts[url] = count = counts.get(url, 0) + 1
+                found[place] = found[place] and count + (0 if number is None else len(rows[number])) <= PARENTS
         return found
 
     def score(self, url: str) -> float:
@@ -183,9 +161,6 @@ class Pool:
 
     def _alive(self) -> NDArray[np.bool_]:
         return np.array(self._is_alive, np.bool_)
-
-    def _is_done(self, url: str) -> bool:
-        return _hash(url) in self._done
 
     def fetched(self, url: str) -> None:
         """Forget an address, and take in no more links to it."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import cast
 
 import numpy as np
@@ -12,7 +13,6 @@ from topicrawl.learn.online import Floats, Ids
 from topicrawl.packing import array_of, packed_array, packed_numbers, packed_texts, texts_of
 from topicrawl.records import Carry
 
-_TOGETHER = 4096  # links that are looked up at once: what that needs on the way stays small
 _DOUBT = 4.0  # visits' worth of belief that a group is like all others
 
 
@@ -34,7 +34,7 @@ class Rates:
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
-        self._names: list[str] = []  # by number
+        self.names: list[str] = []  # of groups, by number
         self._new: dict[str, list[float]] | None = None  # group → reward and visits since others were told
         self._sums = np.zeros(64)
         self._counts = np.zeros(64)
@@ -46,25 +46,16 @@ class Rates:
     def base(self) -> float:
         return self._reward / self._visits
 
-    @property
-    def names(self) -> list[str]:
-        """The groups by their numbers."""
-        return self._names
-
     def __len__(self) -> int:
         return len(self._numbers)
 
     def numbers(self, names: Iterable[str]) -> Ids:
         """The numbers of groups by their names."""
-        found = []
-        for name in names:
-            number = self._numbers.get(name)
-            if number is None:
-                number = self._numbers[name] = len(self._numbers)
-                self._names.append(name)
-            found.append(number)
-        if len(self._numbers) > len(self._sums):
-            room = np.zeros(max(len(self._numbers), len(self._sums)))
+        known = self._numbers
+        found = [known.setdefault(name, len(known)) for name in names]
+        self.names += list(islice(reversed(known), len(known) - len(self.names)))[::-1]
+        if len(known) > len(self._sums):
+            room = np.zeros(max(len(known), len(self._sums)))
             self._sums, self._counts = np.concatenate([self._sums, room]), np.concatenate([self._counts, room])
         return np.array(found, np.int32)
 
@@ -75,22 +66,30 @@ class Rates:
 
     def learn(self, groups: Ids, reward: float) -> None:
         """The same visit for the groups of a link that led to it."""
-        self._sums[groups] += reward
-        self._counts[groups] += 1
-        if self._new is not None:
-            # As often as above: a group that is named twice counts once.
-            for number in set(groups.tolist()):
-                new = self._new.setdefault(self._names[number], [0.0, 0.0])
+        # A link that has a group twice counts once.
+        for number in set(groups.tolist()):
+            self._sums[number] += reward
+            self._counts[number] += 1
+            if self._new is not None:
+                new = self._new.setdefault(self.names[number], [0.0, 0.0])
                 new[0] += reward
                 new[1] += 1
 
+    def trusted(self, groups: Ids, trust: Sequence[float]) -> float:
+        """The rates of a few groups, each times how much it is trusted, in sum."""
+        base, sums, counts = self.base, self._sums, self._counts
+        return sum(
+            share * ((float(sums[group]) + _DOUBT * base) / (float(counts[group]) + _DOUBT) - base)
+            for group, share in zip(groups.tolist(), trust, strict=True)
+        )
+
     def of(self, groups: Ids) -> Floats:
-        base = self.base
-        found = np.empty(groups.shape, np.float32)
-        for at in range(0, len(groups), _TOGETHER):
-            some = groups[at : at + _TOGETHER]
-            found[at : at + _TOGETHER] = (self._sums[some] + _DOUBT * base) / (self._counts[some] + _DOUBT) - base
-        return found
+        base, count = self.base, len(self._numbers)
+        if groups.size < count:
+            return ((self._sums[groups] + _DOUBT * base) / (self._counts[groups] + _DOUBT) - base).astype(np.float32)
+        # Where many are asked for, most are asked for often.
+        rates = (self._sums[:count] + _DOUBT * base) / (self._counts[:count] + _DOUBT) - base
+        return rates.astype(np.float32)[groups]
 
     def strayed(self, groups: Ids) -> Floats:
         """How far the true rates might lie from `of`, drawn by lot (Thompson 1933): little is known of a group that
@@ -98,9 +97,15 @@ class Rates:
 
         The same group after the same number of visits has the same luck, also after a restart.
         """
-        mean = (self._sums[groups] + _DOUBT * self.base) / (self._counts[groups] + _DOUBT)
-        spread = np.sqrt(np.clip(mean * (1 - mean), 0.0, 1.0) / (self._counts[groups] + _DOUBT + 1))
-        return (spread * _luck(groups, int(self._visits))).astype(np.float32)
+        # Thousands of links share a few groups.
+        asked = np.zeros(len(self._numbers), np.bool_)
+        asked[groups] = True
+        some = asked.nonzero()[0]
+        mean = (self._sums[some] + _DOUBT * self.base) / (self._counts[some] + _DOUBT)
+        spread = np.sqrt(np.clip(mean * (1 - mean), 0.0, 1.0) / (self._counts[some] + _DOUBT + 1))
+        found = np.zeros(len(asked), np.float32)
+        found[some] = spread * _luck(some, int(self._visits))
+        return found[groups]
 
     def keep(self, used: Ids, most: int) -> Ids:
         """Forget groups that nobody uses, but for the last ones; returns the new number of each old one."""
@@ -110,8 +115,8 @@ class Rates:
         renumbered = (np.cumsum(wanted) - 1).astype(np.int32)
         count = len(wanted)
         self._sums, self._counts = self._sums[:count][wanted], self._counts[:count][wanted]
-        self._names = [name for name, number in self._numbers.items() if wanted[number]]
-        self._numbers = {name: number for number, name in enumerate(self._names)}
+        self.names = [name for name, number in self._numbers.items() if wanted[number]]
+        self._numbers = {name: number for number, name in enumerate(self.names)}
         return renumbered
 
     def told(self) -> dict[str, Carry]:
@@ -141,14 +146,14 @@ class Rates:
         }  # fmt: skip
 
     def restore(self, state: Mapping[str, Carry]) -> None:
-        self._names = texts_of(state["names"])
-        self._numbers = {name: number for number, name in enumerate(self._names)}
+        self.names = texts_of(state["names"])
+        self._numbers = {name: number for number, name in enumerate(self.names)}
         self._sums, self._counts = array_of(state["sums"], np.float64), array_of(state["counts"], np.float64)
         self._reward, self._visits = float(str(state["reward"])), float(str(state["visits"]))
         self._known = (self._reward, self._visits)
 
 
-def _luck(groups: Ids, turn: int) -> NDArray[np.float64]:
+def _luck(groups: NDArray[np.int64], turn: int) -> NDArray[np.float64]:
     """Numbers that look drawn from a normal distribution: the sum of four numbers that look drawn evenly."""
     bits = groups.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(turn * 0xD1B54A32D192ED03 % (1 << 64))
     for shift, factor in ((33, 0xFF51AFD7ED558CCD), (29, 0xC4CEB9FE1A85EC53)):
