@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +11,12 @@ from numpy.typing import NDArray
 from topicrawl.scoring.column import Column
 from topicrawl.scoring.terms import Names, Numbers, Spans
 from topicrawl.text.bag import Vocabulary
+from topicrawl.text.tokens import words
 from topicrawl.text.wording import wordings
 from topicrawl.urls import directory
+
+#: Texts of so few characters are sooner read one by one.
+_SHORT = 1000
 
 
 class Memory:
@@ -71,11 +76,18 @@ class Memory:
         self._depths.extend([depths])
 
     def _read(self, texts: list[str]) -> None:
-        said, ends = wordings(texts)
-        numbers = self._vocabulary.numbers(said)
-        spoken = numbers.nonzero()[0]
-        self._ends.extend([spoken.searchsorted(ends) + len(self.terms)])
-        self._terms.extend([numbers[spoken]])
+        vocabulary = self._vocabulary
+        if sum(map(len, texts)) < _SHORT:
+            found = [vocabulary.given(vocabulary.lexicon.terms(words(text))) for text in texts]
+            numbers = np.array(list(chain.from_iterable(found)), np.int32)
+            ends = np.array(list(accumulate(map(len, found))))
+        else:
+            said, borders = wordings(texts)
+            numbers = vocabulary.numbers(said)
+            spoken = numbers.nonzero()[0]
+            numbers, ends = numbers[spoken], spoken.searchsorted(borders)
+        self._ends.extend([ends + len(self.terms)])
+        self._terms.extend([numbers])
 
     def spans(self, rows: Sequence[int]) -> Spans:
         """Where the terms of texts stand."""

@@ -66,8 +66,8 @@ class Pool:
         self.told = array("d")  # by number: the score that the frontier has
         self._is_alive = array("b")  # by number
         self._rows: list[list[int]] = []  # by number
-        self._owners = array("q")  # by row: the number of its address
-        self._dead = 0  # rows
+        self.owners = array("q")  # by row: the number of its address
+        self.dead = 0  # rows
         self._done: dict[int, None] = {}  # hashes of addresses that were fetched, the last ones at the end
 
     def __len__(self) -> int:
@@ -78,9 +78,9 @@ class Pool:
         if not urls:
             return
         self._fresh.append(rows)
-        self._first.append(len(self._owners))
+        self._first.append(len(self.owners))
         numbers = self.numbers
-        for row, (url, score) in enumerate(zip(urls, scores, strict=True), len(self._owners)):
+        for row, (url, score) in enumerate(zip(urls, scores, strict=True), len(self.owners)):
             number = numbers.get(url)
             if number is None:
                 number = numbers[url] = len(self.urls)
@@ -92,7 +92,7 @@ class Pool:
                 if score > self.told[number]:
                     self.told[number] = score
                 self._rows[number].append(row)
-            self._owners.append(number)
+            self.owners.append(number)
 
     def room(self, urls: Sequence[str]) -> list[bool]:
         """Which links would be taken in, one after the other: of an address that waits, the first few."""
@@ -152,7 +152,7 @@ class Pool:
 
         −∞ for a dead one.
         """
-        owners = np.array(self._owners, np.int64)
+        owners = np.array(self.owners, np.int64)
         best = np.full(len(self.urls), -np.inf, np.float32)
         np.maximum.at(best, owners, sums)
         count = np.bincount(owners, minlength=len(self.urls))
@@ -173,18 +173,18 @@ class Pool:
         """Forget an address."""
         number = self.numbers.pop(url, None)
         if number is not None:
-            self._dead += len(self._rows[number])
+            self.dead += len(self._rows[number])
             self.urls[number] = ""
             self._is_alive[number] = False
             self._rows[number] = []
 
     def sweep(self) -> bool:
         """Drop dead rows when there are many of them."""
-        if self._dead <= _SWEEP * len(self._owners):
+        if self.dead <= _SWEEP * len(self.owners):
             return False
         rows, _ = self.all()
         alive = self._alive()
-        owners = np.array(self._owners, np.int64)
+        owners = np.array(self.owners, np.int64)
         renumbered = np.cumsum(alive) - 1
         kept = alive[owners]
         told = [score for score, url in zip(self.told, self.urls, strict=True) if url]
@@ -201,10 +201,10 @@ class Pool:
         for column, values in zip(self._columns, columns, strict=True):
             column.replace(values)
         self._hold()
-        self._owners, self.told, self._is_alive = array("q", owners), array("d", told), array("b", b"\1" * len(urls))
+        self.owners, self.told, self._is_alive = array("q", owners), array("d", told), array("b", b"\1" * len(urls))
         self.urls = urls
         self._fresh, self._first = [], []
-        self._dead = 0
+        self.dead = 0
         self.numbers = {url: number for number, url in enumerate(urls)}
         self._rows = [[] for _ in urls]
         for row, number in enumerate(owners):
@@ -214,7 +214,7 @@ class Pool:
         """Everything as plain values, without what is dead."""
         rows, _ = self.all()
         alive = self._alive()
-        owners = np.array(self._owners, np.int64)
+        owners = np.array(self.owners, np.int64)
         kept = alive[owners]
         # One after the other: each needs room for a copy on the way.
         return {

@@ -129,8 +129,8 @@ class Observer:
         starts[:, 0] = np.where(near.own.sizes > 0, near.own.starts, starts[:, 0])
         sizes[:, 0] += near.own.sizes
         terms = np.concatenate([near.terms, read])[Spans(starts.ravel(), sizes.ravel()).places()]
-        title = read[len(read) - int(spans.sizes[-1]) :]
-        return _Said(terms, self.words.hashes(terms), sizes, self.words.hashes(title))
+        hashes = self.words.hashes(np.concatenate([terms, read[len(read) - int(spans.sizes[-1]) :]]))
+        return _Said(terms, hashes[: len(terms)], sizes, hashes[len(terms) :])
 
     def _alike(self, said: _Said) -> Floats:
         """The cosine of each text with the topic; a word that is said twice counts as two words."""

@@ -19,6 +19,9 @@ from topicrawl.strategies.strategy import Colleague, Setting, Strategy
 if TYPE_CHECKING:
     from topicrawl.scoring.brain import Brain
 
+#: Links that may be scored anew for each visit: where more wait, they are looked at less often.
+_ROWS = 700
+
 
 @dataclass
 class Apprentice(Strategy):
@@ -55,7 +58,7 @@ class Apprentice(Strategy):
     context = Around.WORDS
 
     rate: float = 1.0  # how fast it learns
-    every: int = 15  # visits between two looks at all links that wait
+    every: int = 15  # visits between two looks at all links that wait, at the least
     pool: int = 20_000  # links that are kept in mind; others keep their last score
 
     def __post_init__(self) -> None:
@@ -69,6 +72,7 @@ class Apprentice(Strategy):
 
         self._brain: Brain = Brain(setting.vsm, rate=self.rate, pool=self.pool)
         self._visits = 0
+        self._looked = 0  # at the waiting links, after so many visits
 
     def prepare(self, material: Material) -> None:
         if not material.relevant:
@@ -89,7 +93,11 @@ class Apprentice(Strategy):
         return list(self._brain.places(links, visit))
 
     def revise(self) -> Mapping[str, float]:
-        return self._brain.revised() if self._visits % self.every == 0 else {}
+        pool = self._brain.pool
+        if self._visits - self._looked < max(self.every, (len(pool.owners) - pool.dead) // _ROWS):
+            return {}
+        self._looked = self._visits
+        return self._brain.revised()
 
     def colleague(self) -> Colleague:
         from topicrawl.scoring.lessons import Lessons
@@ -97,9 +105,10 @@ class Apprentice(Strategy):
         return Lessons(self._brain)
 
     def state(self) -> Carry:
-        return {"visits": self._visits, "brain": self._brain.state()}
+        return {"visits": self._visits, "looked": self._looked, "brain": self._brain.state()}
 
     def restore(self, state: Carry) -> None:
         if isinstance(state, dict) and isinstance(state["brain"], dict):
             self._visits = int(str(state["visits"]))
+            self._looked = int(str(state.get("looked", self._visits)))
             self._brain.restore(state["brain"])
