@@ -48,6 +48,7 @@ _RELATIVE = re.compile(
 
 #: Longer links are not remembered from page to page: a host could fill the memory with them.
 _REMEMBERED = 512
+_MOST_REMEMBERED = 1 << 16
 
 _MISLEADING = re.compile(r"[?#\\\s]").search
 _ELSEWHERE = ("mailto:", "javascript:", "tel:", "data:")
@@ -83,20 +84,22 @@ class Joiner:
     ('https://example.org/wiki/Owl', 'https://example.org/w?id=1', 'https://example.org/wiki/Bird?action=edit')
     """
 
-    __slots__ = ("_base", "_known", "_origin", "_parents", "_room")
+    __slots__ = ("_base", "_here", "_origin", "_parents", "_room", "known")
 
     def __init__(self, base: str) -> None:
         self._base = base
         self._room = min(_REMEMBERED, LONGEST - len(base))
-        self._known: dict[str | None, str | None] = {None: None}
+        self._here: dict[str | None, str | None] = {None: None}
         self._parents: dict[str, str] = {}
         page = canonical(base)
         # A base with path parameters is left to the parser: without them its directories may be others.
-        if page is None or ";" in base:
-            self._origin = ""
+        self._origin = "" if page is None or ";" in base else origin(page)
+        #: Where links lead that have been met on the site and mean the same on all its pages: whoever has many links
+        #: looks here first, as a call for each costs five times as much.
+        self.known = _MENUS.of(self._origin)
+        if page is None or not self._origin:
             return
-        self._origin = origin(page)
-        self._known["#"] = self._known[""] = page
+        self._here["#"] = self._here[""] = page
         # What "", "../", "../../" mean here, as far up as the page has directories.
         up, folder = "", directory(page)
         while len(folder) > len(self._origin):
@@ -105,13 +108,13 @@ class Joiner:
 
     def __call__(self, href: str | None) -> str | None:
         """The canonical address, or None when the link leads out of the web."""
-        found = self._known.get(href, "")
+        found = self._here.get(href, "")
         if found != "" or href is None:
             return found
-        found = self._unparsed(href)
+        found = self.known.get(href) or self._unparsed(href)
         if found is None and not href.startswith(_ELSEWHERE):
             found = _parsed(self._base, href)
-        self._known[href] = found
+        self._here[href] = found
         return found
 
     def _unparsed(self, href: str) -> str | None:
@@ -120,25 +123,51 @@ class Joiner:
         if len(href) > self._room:
             return None
         if first == "/":
-            return _rooted(self._origin, href)
+            return _MENUS.kept(self.known, href, _put_together(self._origin, _ROOTED(href)))
         if first == "h" and href.startswith(("http://", "https://")):
-            return _absolute(href)
+            return _MENUS.kept(self.known, href, _absolute(href))
         if first == "#":
-            return self._known.get("#")
+            return self._here.get("#")
         plain = _RELATIVE(href)
         return _put_together(self._parents.get(plain[1], ""), plain) if plain else None
 
 
-# The menus of a site stand on all its pages, so what links mean is remembered from page to page.
-@lru_cache(maxsize=1 << 15)
-def _rooted(start: str, href: str) -> str | None:
-    """Where a link that begins at the root of a site leads; None when it must be parsed."""
-    return _put_together(start, _ROOTED(href))
+class _Menus:
+    """Where links lead that stand on all pages of a site, by the site; all are forgotten together."""
+
+    __slots__ = ("_left", "_sites")
+
+    def __init__(self) -> None:
+        self._left = _MOST_REMEMBERED
+        self._sites: dict[str, dict[str | None, str]] = {}
+
+    def of(self, site: str) -> dict[str | None, str]:
+        known = self._sites.get(site)
+        if known is None:
+            self._make_room()
+            known = self._sites[site] = {}
+        return known
+
+    def kept(self, known: dict[str | None, str], href: str, url: str | None) -> str | None:
+        """The address again, remembered."""
+        if url is not None:
+            self._make_room()
+            # Most addresses are written as they should be: one string takes half the room of two equal ones.
+            known[href] = href if href == url else url
+        return url
+
+    def _make_room(self) -> None:
+        """For one site or link more."""
+        if not self._left:
+            self._sites, self._left = {}, _MOST_REMEMBERED
+        self._left -= 1
 
 
-@lru_cache(maxsize=1 << 15)
+_MENUS = _Menus()
+
+
 def _absolute(href: str) -> str | None:
-    """The same for a link that names its site."""
+    """Where a link that names its site leads; None when it must be parsed."""
     end = href.find("/", 8)
     return _unparsed(href) if end < 0 else _put_together(_start(href[:end]), _ROOTED(href, end))
 

@@ -7,8 +7,7 @@ gives the text between links and the links' own texts by turns, so every link kn
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import TypeAlias
 
@@ -23,8 +22,8 @@ from .language import UNKNOWN
 START, END = "\ue000", "\ue001"
 #: Characters of a page that could be taken for marks are removed from it.
 FORGED = re.compile("[\ue000-\ue00f]")
-#: All of them begin like this in UTF-8: looking for that is a tenth of the price of the expression.
-PRIVATE = b"\xee\x80"
+# How all of them begin in UTF-8.
+_PRIVATE = b"\xee\x80"
 #: How many words on each side of a link are its surroundings.
 WINDOW = 20
 LONGEST_WORD = 100
@@ -35,6 +34,12 @@ Surroundings: TypeAlias = tuple[Sequence[str], Sequence[str]]
 
 # The rest of a torn word; scripts without spaces have no words to tear.
 _REST = re.compile(r"[^\W\u0e00-\u109f\u1100-\u11ff\u1780-\u17d3\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]+")
+
+
+def is_marked(raw: bytes) -> bool:
+    """Does a text in UTF-8 hold marks, or what could be taken for them?"""
+    # To look for one byte, which most texts do not have, is many times as fast as for two or for an expression.
+    return _PRIVATE[:1] in raw and _PRIVATE in raw
 
 
 def flat(blocks: Iterable[str]) -> str:
@@ -74,8 +79,10 @@ def cut(marked: str) -> Pieces:
 
 def _fit(pieces: Pieces, piece: str) -> None:
     """Add a piece so that no white space doubles: of two blanks one stays, of blank and new line the line."""
-    filled = next((i for i in range(len(pieces) - 1, max(-1, len(pieces) - 50), -1) if pieces[i]), -1)
-    last, first = pieces[filled][-1:] if filled >= 0 else "\n", piece[:1]
+    filled, furthest = len(pieces) - 1, max(-1, len(pieces) - 50)
+    while filled > furthest and not pieces[filled]:
+        filled -= 1
+    last, first = pieces[filled][-1:] if filled > furthest else "\n", piece[:1]
     if first in (" ", "\n") and last in (" ", "\n"):
         if first == "\n" and last == " ":
             pieces[filled] = pieces[filled][:-1]
@@ -132,23 +139,22 @@ def words_and_windows(pieces: Pieces, language: str) -> tuple[Wording, list[Surr
     (('a', 'red', 'owl', 'is', 'asleep'), [(('red',), ('asleep',))])
     """
     # All pieces at once: cutting them into words one by one takes half as long again.
-    words, ends = wordings(mended(pieces))
+    said = wordings(pieces)
+    # Links without text may stand inside a word, too.
+    if (said.is_torn or "" in pieces[1:-1]) and (whole := mended(pieces)) is not pieces:
+        said = wordings(whole)
+    words = said.words
     kept = spoken(words, language)
-    places = kept.searchsorted(ends).tolist()
-    # A page repeats a word in the windows of all links near it, and may have made one of a million letters.
-    line: Callable[[int, int], Sequence[str]] = partial(Stretch, words, kept)
-    if words.longest > LONGEST_WORD:
-        short = tuple([word[:LONGEST_WORD] for word in words.at(kept)])
-        line = partial(_cut_out, short)
     last = len(kept)
-    return words, [
-        (line(start - WINDOW if start > WINDOW else 0, start), line(end, end + WINDOW if end + WINDOW < last else last))
-        for start, end in zip(places[0::2], places[1::2], strict=False)
-    ]
-
-
-def _cut_out(words: tuple[str, ...], start: int, end: int) -> tuple[str, ...]:
-    return words[start:end]
+    places = kept.searchsorted(said.ends).tolist()
+    starts, stops = places[0:-1:2], places[1::2]
+    before = zip([start - WINDOW if start > WINDOW else 0 for start in starts], starts, strict=True)
+    after = zip(stops, [stop + WINDOW if stop + WINDOW < last else last for stop in stops], strict=True)
+    if (words.sizes > LONGEST_WORD).any():
+        # A page repeats a word in the windows of all links near it, and may have made one of a million letters.
+        short = tuple([word[:LONGEST_WORD] for word in words.at(kept)])
+        return words, [(short[a:b], short[c:d]) for (a, b), (c, d) in zip(before, after, strict=True)]
+    return words, list(zip(Stretch.several(words, kept, before), Stretch.several(words, kept, after), strict=True))
 
 
 def offsets(pieces: Sequence[str]) -> list[int]:

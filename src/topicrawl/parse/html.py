@@ -52,7 +52,7 @@ class Reading:
     def is_sound(self) -> bool:
         """Does each link have its marks, and are there no others?"""
         places = len(self.found.urls) - self.found.placeless
-        return len(self.pieces) // 2 == places and flow.PRIVATE not in self.raw
+        return len(self.pieces) // 2 == places and not flow.is_marked(self.raw)
 
 
 def read_html(response: Response, link: Link, *, styles: bool = False, context: Around | bool = True) -> Page:
@@ -122,10 +122,7 @@ def _leads(seen: Survey, url: str) -> Leads:
     joiner = Joiner((Joiner(url)(seen.base) or url) if seen.base else url)
     seen.canonical = (joiner(seen.canonical) or "") if seen.canonical else ""
     found = Leads()
-    for element, to in seen.refresh:
-        target = joiner(to)
-        if target and target != url:
-            found.append(element, target, "refresh", 0)
+    found.add(seen.refresh, joiner, url)
     found.add(seen.frames, joiner, url)
     found.placeless = len(found.urls)
     found.add(seen.links, joiner, url)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields, make_dataclass
+from dataclasses import dataclass, field
+from itertools import repeat
 
 from turbohtml import Element, Node, Text
 
-from ..records import Link
+from ..records import Link, draft
 from ..urls import Joiner
 from .flow import END, FORGED, START, Surroundings
+from .survey import Lead
 
 #: More links than this on one page are the work of a program; the first ones serve.
 MOST_LINKS = 2000
@@ -21,9 +23,7 @@ PATH_ELEMENTS = 6
 #: Elements around a link that are looked at; pages for readers are not half as deep.
 DEEPEST = 64
 
-# A frozen dataclass pays for every field it sets: 2 µs a link, a tenth of all that is done with a page.
-# The twin has the same slots without the lock; changing its class afterwards locks it. 0.4 µs.
-_Draft = make_dataclass("_Draft", [each.name for each in fields(Link)], slots=True)
+_Draft = draft(Link)
 
 
 @dataclass(slots=True)
@@ -37,23 +37,18 @@ class Leads:
     alts: list[str] = field(default_factory=list)
     placeless: int = 0  # so many at the beginning have no place in the text: refreshes, frames
 
-    def add(self, elements: Iterable[tuple[Element, int]], joiner: Joiner, page: str) -> None:
+    def add(self, leads: Iterable[Lead], joiner: Joiner, page: str) -> None:
         """Those of the elements that lead to other pages of the web."""
-        append = self.append
-        for element, heading in elements:
-            tag = element.tag
-            url = joiner(element.attr("src" if tag == "iframe" or tag == "frame" else "href"))
+        elements, urls, rels, headings, known = self.elements, self.urls, self.rels, self.headings, joiner.known
+        for element, href, rel, heading in leads:
+            url = known.get(href) or joiner(href)
             if url is not None and url != page:
-                rel = element.attr("rel") if tag == "a" or tag == "area" else tag
-                append(element, url, " ".join(rel[:LONGEST_NAME].lower().split()) if rel else "", heading)
-                if len(self.urls) >= MOST_LINKS:
+                elements.append(element)
+                urls.append(url)
+                rels.append(" ".join(rel[:LONGEST_NAME].lower().split()) if rel else "")
+                headings.append(heading)
+                if len(urls) >= MOST_LINKS:
                     break
-
-    def append(self, element: Element, url: str, rel: str, heading: int) -> None:
-        self.elements.append(element)
-        self.urls.append(url)
-        self.rels.append(rel)
-        self.headings.append(heading)
 
 
 @dataclass(slots=True)
@@ -66,17 +61,15 @@ class Context:
     paths: Sequence[str]
 
 
-def mark(elements: Iterable[Element]) -> list[str]:
+def mark(elements: Sequence[Element]) -> list[str]:
     """Put marks around each link's text in the tree, and read the alternative texts on the way."""
-    alts = []
-    for element in elements:
+    alts = [element.attr("title") or "" for element in elements]
+    for number, element in enumerate(elements):
         # Most links hold one piece of text: writing the marks into it is three times as fast as new nodes.
         if len(element) == 1 and type(child := element[0]) is Text and element.tag == "a":
-            child.data = START + child.data + END
-            alt = ""
+            child.data = f"{START}{child.data}{END}"
         else:
-            alt = _mark_slowly(element)
-        alts.append(alt or element.attr("title") or "")
+            alts[number] = _mark_slowly(element) or alts[number]
     return alts
 
 
@@ -111,25 +104,24 @@ def tag_paths(elements: Iterable[Element]) -> list[str]:
     for element in elements:
         parent = element.parent
         path = known.get(parent)
-        paths.append(_path(parent, known, longer) if path is None else path)
+        paths.append(_path(parent, DEEPEST, known, longer) if path is None else path)
     return paths
 
 
-def _path(node: Node | None, known: dict[Node | None, str], longer: dict[tuple[str, str, str | None], str]) -> str:
-    chain: list[Element] = []
-    path = None
-    while path is None and isinstance(node, Element) and len(chain) < DEEPEST:
-        chain.append(node)
-        node = node.parent
-        path = known.get(node)
-    path = path or ""
-    while chain:
-        element = chain.pop()
-        step = (path, element.tag, element.attr("class"))
-        path = longer.get(step)
-        if path is None:
-            path = longer[step] = _longer(*step)
-        known[element] = path
+def _path(
+    node: Node | None, depth: int, known: dict[Node | None, str], longer: dict[tuple[str, str, str | None], str]
+) -> str:
+    if not depth or not isinstance(node, Element):
+        return ""
+    parent = node.parent
+    path = known.get(parent)
+    if path is None:
+        path = _path(parent, depth - 1, known, longer)
+    step = (path, node.tag, node.attr("class"))
+    path = longer.get(step)
+    if path is None:
+        path = longer[step] = _longer(*step)
+    known[node] = path
     return path
 
 
@@ -153,15 +145,20 @@ def sealed(found: Leads, anchors: Sequence[str], context: Context | None, source
     count = len(anchors)
     if context is None:
         context = Context([((), ())] * count, [""] * count, [""] * count, [""] * count)
-    around = zip(context.windows, context.sentences, context.headings, context.paths, strict=False)
-    columns = zip(found.urls, anchors, found.alts, found.rels, around, strict=False)
-    links: list[Link] = []
-    for position, (url, anchor, alt, rel, ((before, after), sentence, heading, path)) in enumerate(columns):
-        if len(anchor) > LONGEST_ANCHOR:
-            anchor = anchor[:LONGEST_ANCHOR].rstrip()
-        if not alt.isascii() or len(alt) > LONGEST_ANCHOR:
-            alt = FORGED.sub("", alt[:LONGEST_ANCHOR])
-        draft = _Draft(url, source, anchor, alt, before, after, sentence, heading, path, position, rel, depth)
-        draft.__class__ = Link
-        links.append(draft)
+    if max(map(len, anchors), default=0) > LONGEST_ANCHOR:
+        anchors = [anchor[:LONGEST_ANCHOR].rstrip() if len(anchor) > LONGEST_ANCHOR else anchor for anchor in anchors]
+    alts: Sequence[str] = found.alts
+    told = "".join(alts)
+    if len(told) > LONGEST_ANCHOR or not told.isascii():
+        alts = [
+            alt if alt.isascii() and len(alt) <= LONGEST_ANCHOR else FORGED.sub("", alt[:LONGEST_ANCHOR])
+            for alt in alts
+        ]
+    before, after = zip(*context.windows[:count], strict=True) if count else ((), ())
+    around = before, after, context.sentences, context.headings, context.paths
+    links: list[Link] = list(
+        map(_Draft, found.urls, repeat(source), anchors, alts, *around, range(count), found.rels, repeat(depth))
+    )
+    for link in links:
+        link.__class__ = Link
     return tuple(links)

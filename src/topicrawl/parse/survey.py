@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from turbohtml import Document, Element
 
@@ -17,6 +18,9 @@ _WANTED = ["a", "area", "h1", "h2", "h3", "h4", "h5", "h6", "iframe", "frame", "
 _REFRESH = re.compile(r"""\s*[\d.]*\s*[;,]?\s*(?:url\s*=)?\s*["']?([^"']*)""", re.I)
 _ROBOTS = frozenset({"robots", "topicrawl"})
 
+#: An element that leads elsewhere, its address as written, how it relates, and the number of headings so far.
+Lead: TypeAlias = tuple[Element, str, str | None, int]
+
 
 @dataclass(slots=True)
 class Survey:
@@ -25,11 +29,11 @@ class Survey:
     title: Element | None = None
     base: str = ""
     canonical: str = ""
-    refresh: list[tuple[Element, str]] = field(default_factory=list)
+    refresh: list[Lead] = field(default_factory=list)
     robots: list[str] = field(default_factory=list)
     headings: list[Element] = field(default_factory=list)
-    frames: list[tuple[Element, int]] = field(default_factory=list)
-    links: list[tuple[Element, int]] = field(default_factory=list)  # with the number of headings so far
+    frames: list[Lead] = field(default_factory=list)
+    links: list[Lead] = field(default_factory=list)
 
 
 def survey(tree: Document) -> Survey:
@@ -38,9 +42,10 @@ def survey(tree: Document) -> Survey:
     links, headings = seen.links, seen.headings
     for element in tree.iter_elements(_WANTED):
         tag = element.tag
-        # An anchor without address is a place, not a link; asking is done where the address is read.
         if tag == "a":
-            links.append((element, len(headings)))
+            # An anchor without address is a place, not a link.
+            if (href := element.attr("href")) is not None:
+                links.append((element, href, element.attr("rel"), len(headings)))
         elif tag[0] == "h":
             headings.append(element)
         else:
@@ -49,11 +54,18 @@ def survey(tree: Document) -> Survey:
 
 
 def _area(seen: Survey, element: Element) -> None:
-    seen.links.append((element, len(seen.headings)))
+    if (href := element.attr("href")) is not None:
+        seen.links.append((element, href, element.attr("rel"), len(seen.headings)))
+
+
+def _inner_frame(seen: Survey, element: Element) -> None:
+    if (source := element.attr("src")) is not None:
+        seen.links.append((element, source, "iframe", len(seen.headings)))
 
 
 def _frame(seen: Survey, element: Element) -> None:
-    seen.frames.append((element, 0))
+    if (source := element.attr("src")) is not None:
+        seen.frames.append((element, source, "frame", 0))
 
 
 def _title(seen: Survey, element: Element) -> None:
@@ -77,7 +89,7 @@ def _meta(seen: Survey, element: Element) -> None:
     if name in _ROBOTS:
         seen.robots.append(content)
     elif (element.attr("http-equiv") or "").strip().lower() == "refresh":
-        seen.refresh.append((element, refresh_target(content)))
+        seen.refresh.append((element, refresh_target(content), "refresh", 0))
 
 
 def refresh_target(content: str) -> str:
@@ -92,7 +104,7 @@ def refresh_target(content: str) -> str:
 
 _SORT: dict[str, Callable[[Survey, Element], None]] = {
     "area": _area,
-    "iframe": _area,
+    "iframe": _inner_frame,
     "frame": _frame,
     "title": _title,
     "base": _base,

@@ -14,7 +14,7 @@ from ..documents.kinds import kind_of
 from ..records import Failure, Link, Page, Response
 from . import read
 from .charset import decoded
-from .flow import FORGED, PRIVATE, flat
+from .flow import FORGED, flat, is_marked
 from .hidden import hush
 from .html import LONGEST_SOURCE, LONGEST_TEXT, SILENT
 from .survey import INLINE
@@ -54,4 +54,4 @@ def _html(response: Response) -> str:
         return ""
     body.normalize()
     text = flat(body.stripped_strings)[:LONGEST_TEXT]
-    return FORGED.sub("", text) if PRIVATE in text.encode("utf-8", "replace") else text
+    return FORGED.sub("", text) if is_marked(text.encode("utf-8", "replace")) else text

@@ -17,7 +17,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
-from itertools import accumulate, chain
+from itertools import chain
 
 #: Stands between texts that are cut into words together; no word of any language.
 FENCE = "qxzjvkwq"
@@ -78,21 +78,14 @@ def _plain(text: str, table: bytes) -> tuple[bytes, bool]:
     return data.translate(table), any(map(_is_unspaced, odd))
 
 
-def parted(texts: Sequence[str]) -> tuple[bytes, list[int]]:
-    """The words of all texts as `spelled` has them, in one go, and where each text ends.
+def parted(texts: Sequence[str]) -> bytes:
+    r"""The words of all texts as `spelled` has them, in one go, with a zero byte after each text and for each in it.
 
     >>> parted(["Rare owls", "", "bats"])
-    (b'rare owls  bats', [9, 10, 15])
+    b'rare owls\x00\x00bats\x00'
     """
-    plain, is_unspaced = _plain("\0".join(texts), _LOWER_PARTS)
-    parts = plain.split(b"\0")
-    if is_unspaced or len(parts) != len(texts):
-        # Or a text holds the character that parts them, or there is no text.
-        parts = list(map(spelled, texts))
-        plain = b" ".join(parts)
-    else:
-        plain = plain.replace(b"\0", b" ")
-    return plain, list(accumulate(map(len, parts), lambda end, size: end + 1 + size))
+    plain, is_unspaced = _plain("\0".join([*texts, ""]), _LOWER_PARTS)
+    return b"".join([spelled(text) + b"\0" for text in texts]) if is_unspaced else plain
 
 
 def fenced(texts: Sequence[str]) -> list[str]:

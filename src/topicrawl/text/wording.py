@@ -8,7 +8,8 @@ with a random number, nobody can write words that do.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
 from secrets import randbits
 from typing import Any, NamedTuple, SupportsIndex, TypeAlias, overload
 
@@ -20,15 +21,16 @@ from topicrawl.text.tokens import parted
 
 Array = NDArray[Any]
 Learn: TypeAlias = Callable[[list[int]], Sequence[int]]  # places of words in a row → what they stand for
-_LANE, _LANES = 8, 4  # bytes that are read at once, and how often
-_PAD = b" " * (_LANE * _LANES)
-_MASKS = np.array([(1 << 8 * size) - 1 for size in range(_LANE + 1)], np.uint64)
+_READ = 16  # bytes that are read at once, as two numbers
+_PAD = b" " * (2 * _READ)
+#: Which bits of the two belong to a word, by its size.
+_MASKS = np.array([divmod((1 << 8 * size) - 1, 1 << 64)[::-1] for size in range(_READ + 1)], np.uint64)
 _MIX = np.uint64(0xFF51AFD7ED558CCD)
-_HALF = np.uint64(32)
+_HALF, _ONE = np.uint64(32), np.uint64(1)
 _SEED = np.uint64(randbits(64))
-_STRIDES = np.uint64(0xFFFF)  # always odd, as mixed numbers are: sooner or later all places are looked at
 _LEAST_PLACES, _SPARE = 12, 2  # bits: of the smallest table, and of the places for each word
-_BLANK = ord(" ")
+_BLANK, _BORDER = ord(" "), b"\0"  # between words, and between texts
+_LAST_ASCII = 127
 
 
 class Row(Sequence[str]):
@@ -78,18 +80,18 @@ class Row(Sequence[str]):
 
 
 class Wording(Row):
-    """The words of a text that is spelled out (`tokens.spelled`).
+    """The words of a text that is spelled out (`tokens.spelled`), or of several (`tokens.parted`).
 
     >>> said = Wording(b" an owl  hunts ")
     >>> said, len(said), said.at([1]), bool(said.mixed[1] == Wording(b"owl").mixed[0])
     (('an', 'owl', 'hunts'), 3, ['owl'], True)
     """
 
-    __slots__ = ("_mixed", "data", "ends", "numbered", "starts")
+    __slots__ = ("_mixed", "_sizes", "data", "ends", "numbered", "starts")
 
     def __init__(self, plain: bytes) -> None:
         self.data = plain + _PAD
-        blank = np.frombuffer(self.data, np.uint8) == _BLANK
+        blank = np.frombuffer(self.data, np.uint8) <= _BLANK
         changes = (blank[1:] != blank[:-1]).nonzero()[0]
         changes += 1
         if not blank[0]:
@@ -98,6 +100,7 @@ class Wording(Row):
         self.ends: Array = changes[1::2]
         self.numbered: tuple[object, Array] | None = None  # whoever has given each word a number, and these
         self._mixed: Array | None = None
+        self._sizes: Array | None = None
         self._strings = None
 
     @classmethod
@@ -113,7 +116,7 @@ class Wording(Row):
         return len(self.starts)
 
     def _spelled_out(self) -> tuple[str, ...]:
-        return tuple(self.data.decode().split())
+        return tuple(self.data.replace(_BORDER, b" ").decode().split())
 
     def _part(self, at: slice) -> tuple[str, ...]:
         return tuple(self.at(at))
@@ -125,9 +128,11 @@ class Wording(Row):
         return [data[start:end].decode() for start, end in edges]
 
     @property
-    def longest(self) -> int:
-        """Bytes of the longest word."""
-        return int((self.ends - self.starts).max(initial=0))
+    def sizes(self) -> Array:
+        """The bytes of each word."""
+        if self._sizes is None:
+            self._sizes = self.ends - self.starts
+        return self._sizes
 
     @property
     def mixed(self) -> Array:
@@ -137,20 +142,26 @@ class Wording(Row):
         return self._mixed
 
     def _mix(self) -> Array:
-        # Eight bytes from every byte on: reading a word is taking one of these.
-        eights: Array = np.ndarray(len(self.data) - _LANE + 1, "<u8", self.data, strides=(1,))
-        starts, sizes = self.starts, self.ends - self.starts
-        mixed = _stirred((eights[starts] & _MASKS[np.minimum(sizes, _LANE)]) ^ _SEED)
-        for behind in range(_LANE, _LANE * _LANES, _LANE):
-            more = (sizes > behind).nonzero()[0]
-            if not len(more):
-                break
-            read = eights[starts[more] + behind] & _MASKS[np.minimum(sizes[more] - behind, _LANE)]
-            mixed[more] = _stirred(mixed[more] ^ read)
-        for at in (sizes > _LANE * _LANES).nonzero()[0].tolist():
-            mixed[at] = xxhash.xxh3_64_intdigest(self.data[starts[at] : self.ends[at]], int(_SEED))
-        mixed |= np.uint64(1)  # so that an empty place is nobody's
+        # Sixteen bytes from every byte on: reading a word is taking one of these.
+        rows: Array = np.ndarray(len(self.data) - _READ + 1, f"V{_READ}", self.data, strides=(1,))
+        sizes = self.sizes
+        mixed = _stirred(rows[self.starts], sizes, _SEED)
+        long = (sizes > _READ).nonzero()[0]
+        if len(long):
+            self._mix_long(long, mixed, rows)
+        mixed |= _ONE  # so that an empty place is nobody's
         return mixed
+
+    def _mix_long(self, long: Array, mixed: Array, rows: Array) -> None:
+        """The same for the words at some places, which are longer than what is read at once."""
+        data, starts, sizes, alone = self.data, self.starts[long], self.sizes[long], long
+        if not data.isascii():
+            # Letters beyond ASCII take several bytes each: of such words many are long, of others few.
+            many = (np.frombuffer(data, np.uint8)[starts] > _LAST_ASCII) & (sizes <= 2 * _READ)
+            those, alone = long[many], long[~many]
+            mixed[those] = _stirred(rows[starts[many] + _READ], sizes[many] - _READ, mixed[those])
+        for at in alone.tolist():
+            mixed[at] = xxhash.xxh3_64_intdigest(data[self.starts[at] : self.ends[at]], int(_SEED))
 
 
 class Stretch(Row):
@@ -170,6 +181,20 @@ class Stretch(Row):
         self.stop = stop
         self._strings = None
 
+    @classmethod
+    def several(cls, wording: Wording, places: Array, spans: Iterable[tuple[int, int]]) -> list[Stretch]:
+        """One for each start and stop; a page has hundreds, and to call the class for each takes twice as long."""
+        new, made = cls.__new__, []
+        for start, stop in spans:
+            stretch = new(cls)
+            stretch.wording = wording
+            stretch.places = places
+            stretch.start = start
+            stretch.stop = stop
+            stretch._strings = None
+            made.append(stretch)
+        return made
+
     def __len__(self) -> int:
         return self.stop - self.start
 
@@ -180,10 +205,23 @@ class Stretch(Row):
 
 
 class Parted(NamedTuple):
-    """The words of several texts in one row; the words of the nth text end where `ends[n]` says."""
+    """The words of several texts in one row; the words of the nth text end where `ends[n]` says.
+
+    >>> wordings(["a bird", "s", "."]).is_torn, wordings(["a ", "bird", "."]).is_torn
+    (True, False)
+    """
 
     words: Wording
     ends: Array
+
+    @property
+    def is_torn(self) -> bool:
+        """Does a word of one text touch one of the next, with nothing between them but the border?"""
+        starts, ends, borders = self.words.starts, self.words.ends, self.ends[:-1]
+        if not len(starts):
+            return False
+        # Before the first and behind the last word the difference is negative.
+        return bool((starts.take(borders, mode="clip") - ends.take(borders - 1, mode="wrap") == 1).any())
 
 
 def wordings(texts: Sequence[str]) -> Parted:
@@ -193,16 +231,19 @@ def wordings(texts: Sequence[str]) -> Parted:
     >>> said.words, said.ends.tolist()
     (('rare', 'owls', 'bats'), [2, 2, 3])
     """
-    plain, borders = parted(texts)
-    words = Wording(plain)
+    words = Wording(parted(texts))
+    borders = (np.frombuffer(words.data, np.uint8) == 0).nonzero()[0]
+    if len(borders) != len(texts):
+        # A text holds the character that parts them.
+        return wordings([text.replace("\0", " ") for text in texts])
     return Parted(words, words.starts.searchsorted(borders))
 
 
 class Lookup:
     """What words stand for, by their mixed numbers, many at a time.
 
-    A word stands in a table at the place that its number names, or further on where that is taken. What does not is
-    new, and is asked of `learn` by its places in the row.
+    A word stands in a table at the place that its number names, or among `_others` where another came first. What does
+    not is new, and is asked of `learn` by its places in the row.
 
     >>> lookup, said = Lookup(), Wording(b"owl bat owl eagle")
     >>> lookup(said.mixed, lambda places: [len(word) for word in said.at(places)]).tolist(), len(lookup)
@@ -218,6 +259,7 @@ class Lookup:
         self._shift, self._last = np.uint64(64 - bits), (1 << bits) - 1
         self._mixed = np.zeros(1 << bits, np.uint64)  # 0: nobody stands there
         self._numbers = np.zeros(1 << bits, np.int32)
+        self._others: dict[int, int] = {}
 
     def __len__(self) -> int:
         """How many words are known."""
@@ -237,44 +279,46 @@ class Lookup:
 
     def _found(self, mixed: Array) -> tuple[NDArray[np.int32], Array]:
         """What is known, and where in the row the others stand."""
-        places = (mixed >> self._shift).astype(np.intp)
+        places = self._places(mixed)
         numbers = self._numbers[places]
         left = (self._mixed[places] != mixed).nonzero()[0]
-        places, wanted, unknown = places[left], mixed[left], []
-        while len(left):
-            held = self._mixed[places]
-            here, taken = held == wanted, held != 0
-            numbers[left[here]] = self._numbers[places[here]]
-            unknown.append(left[~taken])
-            on = (taken > here).nonzero()[0]
-            left, wanted, places = left[on], wanted[on], self._next(places[on], wanted[on])
-        return numbers, np.sort(np.concatenate(unknown)) if unknown else left
+        if len(left):
+            # One word in twelve: asking for these one by one is faster than to look on in the table, many at a time.
+            others = np.fromiter(map(self._others.get, mixed[left].tolist(), repeat(-1)), np.int32, len(left))
+            numbers[left] = others
+            left = left[others < 0]
+        return numbers, left
 
-    def _next(self, places: Array, mixed: Array) -> Array:
-        """Where else words may stand; those that meet at a place part again."""
-        return (places + (mixed & _STRIDES).astype(np.intp)) & self._last
+    def _places(self, mixed: Array) -> Array:
+        return (mixed >> self._shift).view(np.int64)
 
     def _add(self, mixed: Array, numbers: Array) -> None:
         """Put in words that are not there, each once."""
         if self._count + len(mixed) > self._last >> _SPARE:
-            taken = self._mixed.nonzero()[0]
-            mixed, numbers = np.append(self._mixed[taken], mixed), np.append(self._numbers[taken], numbers)
+            taken, others = self._mixed.nonzero()[0], self._others
+            mixed = np.concatenate((self._mixed[taken], np.fromiter(others, np.uint64, len(others)), mixed))
+            numbers = np.concatenate(
+                (self._numbers[taken], np.fromiter(others.values(), np.int32, len(others)), numbers)
+            )
             self._begin((len(mixed) << _SPARE).bit_length())
         self._count += len(mixed)
-        places = (mixed >> self._shift).astype(np.intp)
-        while len(mixed):
-            free = self._mixed[places] == 0
-            self._mixed[places[free]], self._numbers[places[free]] = mixed[free], numbers[free]
-            # Of several that found the same place free, one got it.
-            on = (self._mixed[places] != mixed).nonzero()[0]
-            mixed, numbers, places = mixed[on], numbers[on], self._next(places[on], mixed[on])
+        places = self._places(mixed)
+        free = self._mixed[places] == 0
+        self._mixed[places[free]], self._numbers[places[free]] = mixed[free], numbers[free]
+        # Of several that found the same place free, one got it.
+        late = (self._mixed[places] != mixed).nonzero()[0]
+        self._others.update(zip(mixed[late].tolist(), numbers[late].tolist(), strict=True))
 
 
-def _stirred(numbers: Array) -> Array:
-    """A number of 64 bits for another, never the same for two."""
-    numbers ^= numbers >> _HALF
-    numbers *= _MIX
-    numbers ^= numbers >> _HALF
-    numbers *= _MIX
-    numbers ^= numbers >> _HALF
-    return numbers
+def _stirred(read: Array, sizes: Array, mixed: Array | np.uint64) -> Array:
+    """A number of 64 bits for what was read of words, as far as it is theirs, and what was mixed before."""
+    two = read.view("<u8").reshape(-1, 2)
+    two &= _MASKS.take(sizes, axis=0, mode="clip")
+    mixed = two[:, 0] ^ mixed
+    mixed *= _MIX
+    mixed ^= mixed >> _HALF
+    mixed ^= two[:, 1]
+    mixed *= _MIX
+    mixed ^= mixed >> _HALF
+    mixed *= _MIX
+    return mixed
