@@ -299,26 +299,30 @@ def test_a_file_in_an_archive_has_a_canonical_address_that_tells_the_archive(arc
 def test_long_links_lead_where_they_should_and_are_not_remembered() -> None:
     tail = "x" * 3000
     leads = Joiner("https://example.org/a/b")
-    before = leads.known.copy()
+    before = leads.rooted.copy(), leads.absolute.copy()
     assert leads(f"/{tail}") == f"https://example.org/{tail}"
     assert leads(f"https://b.example/{tail}") == f"https://b.example/{tail}"
     assert leads(f"../{tail}") == f"https://example.org/{tail}"
-    assert leads.known == before
+    assert (leads.rooted, leads.absolute) == before
 
 
 def test_links_that_do_not_depend_on_the_page_are_remembered_for_its_site() -> None:
     first, second = Joiner("https://menu.example/a/b"), Joiner("https://menu.example/c")
     elsewhere = Joiner("https://other.example/c")
-    for href in ("/d?utm_source=x", "https://b.example", "e", "#f", "mailto:me@b.example"):
+    for href in ("/d?utm_source=x", "https://menu.example", "e", "#f", "mailto:me@b.example"):
         assert first(href) == join("https://menu.example/a/b", href)
-    assert second.known == {"/d?utm_source=x": "https://menu.example/d", "https://b.example": "https://b.example/"}
-    assert not elsewhere.known
+    assert second.rooted == {"/d?utm_source=x": "https://menu.example/d"}
+    assert second.absolute["https://menu.example"] == "https://menu.example/"
+    assert not elsewhere.rooted
+    assert elsewhere.absolute is second.absolute
 
 
 def test_no_more_links_are_remembered_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(urls, "_MOST_REMEMBERED", 4)
-    monkeypatch.setattr(urls, "_MENUS", urls._Menus())
+    monkeypatch.setattr(urls, "_MEMORY", urls._Memory())
     for number in range(20):
         leads = Joiner(f"https://site{number % 3}.example/")
-        assert leads(f"/{number}") == f"https://site{number % 3}.example/{number}"
-        assert sum(1 + len(known) for known in urls._MENUS._sites.values()) <= 4
+        address = f"https://site{number % 3}.example/{number}"
+        assert leads(f"/{number}") == leads(address) == address
+        memory = urls._MEMORY
+        assert sum(1 + len(known) for known in memory._rooted.values()) + len(memory._absolute) <= 4

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import TypeAlias
 from urllib.parse import quote
 
 import xxhash
@@ -40,6 +41,8 @@ _TAIL = r"(?:\?([A-Za-z0-9!$&()*+,\-./:;=@_~|\[\]%?{}\\^`]*+))?+(?:#.*)?+"
 _ABSOLUTE = re.compile(
     rf"(https?://(?:[a-z0-9](?:[a-z0-9-]*+)\.)+[a-z][a-z0-9-]*+(?:/{_PATH})?+){_TAIL}", re.DOTALL
 ).fullmatch
+# Most paths are of this kind, and ready without cutting them up.
+_PLAIN = re.compile(r"/(?!/)[A-Za-z0-9!$&'()*+,\-./:=@_~|\[\]]*+").fullmatch
 # Both have three groups: the way up, the path, the query.
 _ROOTED = re.compile(rf"()(/(?!/){_PATH}){_TAIL}", re.DOTALL).fullmatch
 _RELATIVE = re.compile(
@@ -49,6 +52,7 @@ _RELATIVE = re.compile(
 #: Longer links are not remembered from page to page: a host could fill the memory with them.
 _REMEMBERED = 512
 _MOST_REMEMBERED = 1 << 16
+_Known: TypeAlias = dict[str | None, str]
 
 _MISLEADING = re.compile(r"[?#\\\s]").search
 _ELSEWHERE = ("mailto:", "javascript:", "tel:", "data:")
@@ -84,7 +88,7 @@ class Joiner:
     ('https://example.org/wiki/Owl', 'https://example.org/w?id=1', 'https://example.org/wiki/Bird?action=edit')
     """
 
-    __slots__ = ("_base", "_here", "_origin", "_parents", "_room", "known")
+    __slots__ = ("_base", "_here", "_origin", "_parents", "_room", "absolute", "rooted")
 
     def __init__(self, base: str) -> None:
         self._base = base
@@ -94,9 +98,9 @@ class Joiner:
         page = canonical(base)
         # A base with path parameters is left to the parser: without them its directories may be others.
         self._origin = "" if page is None or ";" in base else origin(page)
-        #: Where links lead that have been met on the site and mean the same on all its pages: whoever has many links
-        #: looks here first, as a call for each costs five times as much.
-        self.known = _MENUS.of(self._origin)
+        #: Where links lead that were met before and depend on no more than the site: whoever has many links looks here
+        #: first, as a call for each costs five times as much.
+        self.rooted, self.absolute = _MEMORY.of(self._origin)
         if page is None or not self._origin:
             return
         self._here["#"] = self._here[""] = page
@@ -108,10 +112,18 @@ class Joiner:
 
     def __call__(self, href: str | None) -> str | None:
         """The canonical address, or None when the link leads out of the web."""
-        found = self._here.get(href, "")
+        found = self.rooted.get(href) or self.absolute.get(href) or self._here.get(href, "")
         if found != "" or href is None:
             return found
-        found = self.known.get(href) or self._unparsed(href)
+        first = href[:1]
+        if (first == "/" or first == "h") and len(href) <= self._room:
+            # The menus of a site stand on all its pages, so what links mean is remembered from page to page.
+            found = _rooted(self._origin, href) if first == "/" else _absolute(href)
+            if found is not None:
+                _MEMORY.make_room()
+                (self.rooted if first == "/" else self.absolute)[href] = found
+                return found
+        found = self._unparsed(href)
         if found is None and not href.startswith(_ELSEWHERE):
             found = _parsed(self._base, href)
         self._here[href] = found
@@ -119,57 +131,63 @@ class Joiner:
 
     def _unparsed(self, href: str) -> str | None:
         """Put a plain link together; None when it must be parsed."""
-        first = href[:1]
         if len(href) > self._room:
             return None
-        if first == "/":
-            return _MENUS.kept(self.known, href, _put_together(self._origin, _ROOTED(href)))
-        if first == "h" and href.startswith(("http://", "https://")):
-            return _MENUS.kept(self.known, href, _absolute(href))
-        if first == "#":
+        if href[:1] == "#":
             return self._here.get("#")
         plain = _RELATIVE(href)
         return _put_together(self._parents.get(plain[1], ""), plain) if plain else None
 
 
-class _Menus:
-    """Where links lead that stand on all pages of a site, by the site; all are forgotten together."""
+class _Memory:
+    """Where links lead: those that begin at the root of a site by the site, and those that name their site.
 
-    __slots__ = ("_left", "_sites")
+    When it is full, all is forgotten.
+    """
+
+    __slots__ = ("_absolute", "_left", "_rooted")
 
     def __init__(self) -> None:
         self._left = _MOST_REMEMBERED
-        self._sites: dict[str, dict[str | None, str]] = {}
+        self._rooted: dict[str, _Known] = {}
+        self._absolute: _Known = {}
 
-    def of(self, site: str) -> dict[str | None, str]:
-        known = self._sites.get(site)
-        if known is None:
-            self._make_room()
-            known = self._sites[site] = {}
-        return known
+    def of(self, site: str) -> tuple[_Known, _Known]:
+        rooted = self._rooted.get(site)
+        if rooted is None:
+            self.make_room()
+            rooted = self._rooted[site] = {}
+        return rooted, self._absolute
 
-    def kept(self, known: dict[str | None, str], href: str, url: str | None) -> str | None:
-        """The address again, remembered."""
-        if url is not None:
-            self._make_room()
-            # Most addresses are written as they should be: one string takes half the room of two equal ones.
-            known[href] = href if href == url else url
-        return url
-
-    def _make_room(self) -> None:
+    def make_room(self) -> None:
         """For one site or link more."""
         if not self._left:
-            self._sites, self._left = {}, _MOST_REMEMBERED
+            self._rooted, self._absolute, self._left = {}, {}, _MOST_REMEMBERED
         self._left -= 1
 
 
-_MENUS = _Menus()
+_MEMORY = _Memory()
+
+
+def _rooted(start: str, href: str) -> str | None:
+    """Where a link that begins at the root of a site leads; None when it must be parsed."""
+    if start and _PLAIN(href) and "/." not in href:
+        return start + href
+    return _put_together(start, _ROOTED(href))
 
 
 def _absolute(href: str) -> str | None:
-    """Where a link that names its site leads; None when it must be parsed."""
+    """The same for a link that may name its site."""
+    if not href.startswith(("http://", "https://")):
+        return None
     end = href.find("/", 8)
-    return _unparsed(href) if end < 0 else _put_together(_start(href[:end]), _ROOTED(href, end))
+    if end < 0:
+        return _unparsed(href)
+    written = href[:end]
+    start = _start(written)
+    if start == written and _PLAIN(href, end) and "/." not in href:
+        return href
+    return _put_together(start, _ROOTED(href, end))
 
 
 @lru_cache(maxsize=1 << 12)

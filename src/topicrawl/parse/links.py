@@ -39,9 +39,10 @@ class Leads:
 
     def add(self, leads: Iterable[Lead], joiner: Joiner, page: str) -> None:
         """Those of the elements that lead to other pages of the web."""
-        elements, urls, rels, headings, known = self.elements, self.urls, self.rels, self.headings, joiner.known
+        elements, urls, rels, headings = self.elements, self.urls, self.rels, self.headings
+        rooted, absolute = joiner.rooted, joiner.absolute
         for element, href, rel, heading in leads:
-            url = known.get(href) or joiner(href)
+            url = rooted.get(href) or absolute.get(href) or joiner(href)
             if url is not None and url != page:
                 elements.append(element)
                 urls.append(url)

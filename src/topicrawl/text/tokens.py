@@ -68,13 +68,15 @@ def _plain(text: str, table: bytes) -> tuple[bytes, bool]:
     data = text.encode("utf-8", "replace")
     odd = _beyond_ascii(data)
     if any(map(_may_compose, odd)):
-        data = unicodedata.normalize("NFC", data.decode()).encode()
+        text = unicodedata.normalize("NFC", data.decode())
+        data = text.encode()
         odd = _beyond_ascii(data)
-    # No character's bytes are part of another's, so bytes can be replaced, which is faster than in text.
-    for character in odd:
-        folded = _folded(character)
-        if folded != character:
-            data = data.replace(character.encode(), folded.encode())
+    changes = [(character, folded) for character in odd if (folded := _folded(character)) != character]
+    if changes:
+        # One character is found many times as fast as its several bytes.
+        for character, folded in changes:
+            text = text.replace(character, folded)
+        data = text.encode("utf-8", "replace")
     return data.translate(table), any(map(_is_unspaced, odd))
 
 
