@@ -95,7 +95,8 @@ class Joiner:
         self._room = min(_REMEMBERED, LONGEST - len(base))
         self._here: dict[str | None, str | None] = {None: None}
         self._parents: dict[str, str] = {}
-        page = canonical(base)
+        # Nearly always it is the address of a page, whose site is known.
+        page = (_absolute(base) if len(base) <= _REMEMBERED else None) or canonical(base)
         # A base with path parameters is left to the parser: without them its directories may be others.
         self._origin = "" if page is None or ";" in base else origin(page)
         #: Where links lead that were met before and depend on no more than the site: whoever has many links looks here

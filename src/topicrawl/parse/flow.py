@@ -145,16 +145,13 @@ def words_and_windows(pieces: Pieces, language: str) -> tuple[Wording, list[Surr
         said = wordings(whole)
     words = said.words
     kept = spoken(words, language)
-    last = len(kept)
     places = kept.searchsorted(said.ends).tolist()
-    starts, stops = places[0:-1:2], places[1::2]
-    before = zip([start - WINDOW if start > WINDOW else 0 for start in starts], starts, strict=True)
-    after = zip(stops, [stop + WINDOW if stop + WINDOW < last else last for stop in stops], strict=True)
-    if (words.sizes > LONGEST_WORD).any():
+    spans = zip(places[0:-1:2], places[1::2], strict=True)
+    if words.longest > LONGEST_WORD:
         # A page repeats a word in the windows of all links near it, and may have made one of a million letters.
         short = tuple([word[:LONGEST_WORD] for word in words.at(kept)])
-        return words, [(short[a:b], short[c:d]) for (a, b), (c, d) in zip(before, after, strict=True)]
-    return words, list(zip(Stretch.several(words, kept, before), Stretch.several(words, kept, after), strict=True))
+        return words, [(short[max(0, start - WINDOW) : start], short[stop : stop + WINDOW]) for start, stop in spans]
+    return words, list(Stretch.beside(words, kept, spans, WINDOW))
 
 
 def offsets(pieces: Sequence[str]) -> list[int]:

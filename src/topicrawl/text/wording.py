@@ -135,6 +135,12 @@ class Wording(Row):
         return self._sizes
 
     @property
+    def longest(self) -> int:
+        """Bytes of the longest word."""
+        # Finding its place is a third of the price of the maximum.
+        return int(self.sizes[self.sizes.argmax()]) if len(self) else 0
+
+    @property
     def mixed(self) -> Array:
         """A number of 64 bits for each word, the same for the same word; never 0."""
         if self._mixed is None:
@@ -164,6 +170,9 @@ class Wording(Row):
             mixed[at] = xxhash.xxh3_64_intdigest(data[self.starts[at] : self.ends[at]], int(_SEED))
 
 
+Beside: TypeAlias = "tuple[Stretch, Stretch]"  # what stands before something and after it
+
+
 class Stretch(Row):
     """Some words of a wording, one after the other: those whose places stand in `places` from `start` to `stop`.
 
@@ -182,17 +191,22 @@ class Stretch(Row):
         self._strings = None
 
     @classmethod
-    def several(cls, wording: Wording, places: Array, spans: Iterable[tuple[int, int]]) -> list[Stretch]:
-        """One for each start and stop; a page has hundreds, and to call the class for each takes twice as long."""
-        new, made = cls.__new__, []
+    def beside(cls, wording: Wording, places: Array, spans: Iterable[tuple[int, int]], most: int) -> list[Beside]:
+        """What stands before and after each span of places, at most so many words.
+
+        >>> Stretch.beside(Wording(b"an owl hunts at night"), np.array([1, 2, 4]), [(1, 2)], 8)
+        [(('owl',), ('night',))]
+        """
+        new, last, made = cls.__new__, len(places), []
         for start, stop in spans:
-            stretch = new(cls)
-            stretch.wording = wording
-            stretch.places = places
-            stretch.start = start
-            stretch.stop = stop
-            stretch._strings = None
-            made.append(stretch)
+            # A page has hundreds of them, and to call the class for each takes twice as long.
+            before, after = new(cls), new(cls)
+            before.wording = after.wording = wording
+            before.places = after.places = places
+            before._strings = after._strings = None
+            before.start, before.stop = start - most if start > most else 0, start
+            after.start, after.stop = stop, stop + most if stop + most < last else last
+            made.append((before, after))
         return made
 
     def __len__(self) -> int:
@@ -221,7 +235,8 @@ class Parted(NamedTuple):
         if not len(starts):
             return False
         # Before the first and behind the last word the difference is negative.
-        return bool((starts.take(borders, mode="clip") - ends.take(borders - 1, mode="wrap") == 1).any())
+        apart = starts[np.minimum(borders, len(starts) - 1)] - ends[borders - 1]
+        return len((apart == 1).nonzero()[0]) > 0
 
 
 def wordings(texts: Sequence[str]) -> Parted:
