@@ -32,6 +32,18 @@ class Column:
         np.concatenate(parts, out=self._room[count:total])
         self.values = self._room[:total]
 
+    def behind(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """All values and others behind them, which are gone with the next call.
+
+        >>> column = Column(np.arange(3))
+        >>> column.behind([np.array([7]), np.array([8])]).tolist(), column.values.tolist()
+        ([0, 1, 2, 7, 8], [0, 1, 2])
+        """
+        count = len(self.values)
+        self.extend(parts)
+        laid, self.values = self.values, self.values[:count]
+        return laid
+
     def replace(self, values: NDArray[Any]) -> None:
         self.values = self._room[:0]
         self.extend([values])

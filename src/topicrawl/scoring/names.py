@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from topicrawl.scoring.features import MIXED, SALTS
 from topicrawl.scoring.terms import Hashes
-from topicrawl.scoring.traits import MIXED, SALTS
 
 _BACK = np.uint32(pow(int(MIXED), -1, 1 << 32))
 #: How features are called in an explanation; those that are not here mean nothing to people.

@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from topicrawl.records import Link
-from topicrawl.scoring.terms import Numbers, Spans
+from topicrawl.scoring.terms import Numbers, Spans, read
 from topicrawl.text.bag import Vocabulary
 from topicrawl.text.wording import Stretch
 
@@ -23,7 +23,7 @@ class Nearby(NamedTuple):
     """Terms of a page, and which of them belong to its links."""
 
     terms: Numbers
-    own: Spans  # the text of each link, where it stands among these terms
+    own: Spans  # the text of each link
     beside: Spans  # what stands before and after each link, by turns
 
 
@@ -31,18 +31,21 @@ def nearby(links: Sequence[Link], vocabulary: Vocabulary) -> Nearby:
     """The terms of the words in and near links.
 
     >>> from topicrawl.text.lexicon import lexicon
-    >>> found = nearby([Link("http://a/", before=("red",), after=("owl", "bat"))], Vocabulary(lexicon("xx")))
-    >>> found.terms.tolist(), found.own.sizes.tolist(), found.beside.sizes.tolist()
-    ([1, 2, 3], [0], [1, 2])
+    >>> link = Link("http://a/", anchor="of owls", before=("red",), after=("owl", "bat"))
+    >>> found = nearby([link], Vocabulary(lexicon("en")))
+    >>> found.terms.tolist(), found.own, found.beside.sizes.tolist()
+    ([1, 2, 3, 2], Spans(starts=array([3]), sizes=array([1])), [1, 2])
     """
     sides = list(chain.from_iterable([(link.before, link.after) for link in links]))
     first = sides[0]
     if isinstance(first, Stretch) and all([type(it) is Stretch and it.places is first.places for it in sides]):
-        return _in_row(cast("list[Stretch]", sides), vocabulary)
-    near = [side[:NEAR] if number % 2 else side[-NEAR:] for number, side in enumerate(sides)]
-    none = np.zeros(len(links), np.int64)
-    beside = Spans(np.zeros(len(near), np.int64), np.fromiter(map(len, near), np.int64, len(near))).in_a_row()
-    return _spoken(Nearby(vocabulary.numbers(list(chain.from_iterable(near))), Spans(none, none), beside))
+        found = _in_row(cast("list[Stretch]", sides), vocabulary)
+    else:
+        near = [side[:NEAR] if number % 2 else side[-NEAR:] for number, side in enumerate(sides)]
+        beside = Spans(np.zeros(len(near), np.int64), np.fromiter(map(len, near), np.int64, len(near))).in_a_row()
+        none = Spans(*np.zeros((2, len(links)), np.int64))
+        found = Nearby(vocabulary.numbers(list(chain.from_iterable(near))), none, beside)
+    return _named(_spoken(found), links, vocabulary)
 
 
 def _in_row(sides: list[Stretch], vocabulary: Vocabulary) -> Nearby:
@@ -55,11 +58,11 @@ def _in_row(sides: list[Stretch], vocabulary: Vocabulary) -> Nearby:
     starts[1::2], stops[1::2] = ends, np.minimum(ends + NEAR, len(first.places))
     own, beside = Spans(begins, np.minimum(ends - begins, _OWN)), Spans(starts, stops - starts)
     if vocabulary.has(first.wording):
-        return _spoken(Nearby(vocabulary.among(first.wording, first.places), own, beside))
+        return Nearby(vocabulary.among(first.wording, first.places), own, beside)
     # It was read in another language, or holds too many words for the vocabulary of all: only what is needed.
     wanted = first.places[np.concatenate([own.places(), beside.places()])]
     terms = vocabulary.among(first.wording, wanted)
-    return _spoken(Nearby(terms, own.in_a_row(), beside.in_a_row(int(own.sizes.sum()))))
+    return Nearby(terms, own.in_a_row(), beside.in_a_row(int(own.sizes.sum())))
 
 
 def _spoken(found: Nearby) -> Nearby:
@@ -72,3 +75,14 @@ def _spoken(found: Nearby) -> Nearby:
         Spans(rank[starts], rank[starts + sizes] - rank[starts]) for starts, sizes in (found.own, found.beside)
     )
     return Nearby(found.terms[found.terms > 0], own, beside)
+
+
+def _named(found: Nearby, links: Sequence[Link], vocabulary: Vocabulary) -> Nearby:
+    """The same with the texts of links that stand nowhere in the row: of pictures, or in what is not shown."""
+    bare = [at for at in (found.own.sizes == 0).nonzero()[0].tolist() if links[at].anchor or links[at].alt]
+    if not bare:
+        return found
+    terms, read_in = read([links[at].anchor or links[at].alt for at in bare], vocabulary)
+    starts, sizes = found.own.starts.copy(), found.own.sizes.copy()
+    starts[bare], sizes[bare] = read_in.starts + len(found.terms), read_in.sizes
+    return Nearby(np.concatenate([found.terms, terms]), Spans(starts, sizes), found.beside)
