@@ -25,7 +25,7 @@ from .language import UNSPACED, language_of
 from .links import Context, Leads, mark, sealed, tag_paths
 from .sentence import sentences_at
 from .styles import styled_sentences
-from .survey import INLINE, Survey, survey
+from .survey import Survey, survey
 
 #: Characters of source and of text that are read; what is longer is no page for readers.
 LONGEST_SOURCE = 4_000_000
@@ -108,11 +108,11 @@ def _reading(tree: Document, url: str, *, context: bool, is_forged: bool = False
     seen = survey(tree)
     if inner is not tree:
         framed = survey(inner)
-        seen.links, seen.headings = framed.links, framed.headings
+        seen.links, seen.headings, seen.rare = framed.links, framed.headings, framed.rare
     found = _leads(seen, url)
     paths = tag_paths(found.elements) if context else []
     found.alts = [""] * found.placeless + mark(found.elements[found.placeless :])
-    pieces = flow.cut(_marked_text(inner))
+    pieces = flow.cut(_marked_text(inner, seen.inline))
     text = "".join(pieces).strip()
     return Reading(seen, found, spoken, paths, pieces, text, text.encode("utf-8", "replace"))
 
@@ -129,8 +129,8 @@ def _leads(seen: Survey, url: str) -> Leads:
     return found
 
 
-def _marked_text(tree: Document) -> str:
-    tree.strip_tags(INLINE)
+def _marked_text(tree: Document, inline: str) -> str:
+    tree.strip_tags(inline)
     body = tree.find("body")
     if body is None:
         return ""

@@ -9,12 +9,37 @@ from typing import TypeAlias
 
 from turbohtml import Document, Element
 
-#: What stands in the middle of a line; all other elements begin and end one. The frequent ones first.
-INLINE = (
-    "a,b,i,span,em,strong,font,img,sub,sup,small,tt,u,code,s,big,cite,q,abbr,acronym,kbd,label,var,nobr,"
-    "ins,del,mark,wbr,time,strike,samp,dfn,input"
-)
-_WANTED = ["a", "area", "h1", "h2", "h3", "h4", "h5", "h6", "iframe", "frame", "meta", "link", "title", "base"]
+# What stands in the middle of a line; all other elements begin and end one. To look for elements that a page does not
+# have takes as long as to unwrap those that it has, so the rare ones are looked for by the way.
+_FREQUENT = "span,a,b,i,em,strong,img,code,font"
+_RARE = [
+    "sub",
+    "sup",
+    "small",
+    "tt",
+    "u",
+    "s",
+    "big",
+    "cite",
+    "q",
+    "abbr",
+    "acronym",
+    "kbd",
+    "label",
+    "var",
+    "nobr",
+    "ins",
+    "del",
+    "mark",
+    "wbr",
+    "time",
+    "strike",
+    "samp",
+    "dfn",
+    "input",
+]
+INLINE = ",".join([_FREQUENT, *_RARE])
+_WANTED = ["a", "area", "h1", "h2", "h3", "h4", "h5", "h6", "iframe", "frame", "meta", "link", "title", "base", *_RARE]
 _REFRESH = re.compile(r"""\s*[\d.]*\s*[;,]?\s*(?:url\s*=)?\s*["']?([^"']*)""", re.I)
 _ROBOTS = frozenset({"robots", "topicrawl"})
 
@@ -34,6 +59,12 @@ class Survey:
     headings: list[Element] = field(default_factory=list)
     frames: list[Lead] = field(default_factory=list)
     links: list[Lead] = field(default_factory=list)
+    rare: set[str] = field(default_factory=set)  # elements of the middle of a line that few pages have
+
+    @property
+    def inline(self) -> str:
+        """A selector of all elements of the page that stand in the middle of a line."""
+        return ",".join([_FREQUENT, *sorted(self.rare)])
 
 
 def survey(tree: Document) -> Survey:
@@ -66,6 +97,10 @@ def _inner_frame(seen: Survey, element: Element) -> None:
 def _frame(seen: Survey, element: Element) -> None:
     if (source := element.attr("src")) is not None:
         seen.frames.append((element, source, "frame", 0))
+
+
+def _inline(seen: Survey, element: Element) -> None:
+    seen.rare.add(element.tag)
 
 
 def _title(seen: Survey, element: Element) -> None:
@@ -110,4 +145,5 @@ _SORT: dict[str, Callable[[Survey, Element], None]] = {
     "base": _base,
     "link": _link,
     "meta": _meta,
+    **dict.fromkeys(_RARE, _inline),
 }
