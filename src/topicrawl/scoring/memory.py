@@ -9,8 +9,11 @@ import numpy as np
 from topicrawl.learn.online import Floats
 from topicrawl.scoring.column import Column
 from topicrawl.scoring.features import MIXED, SALTS
-from topicrawl.scoring.terms import Hashes, Names, Numbers, Spans, Terms, read
+from topicrawl.scoring.terms import Hashes, Numbers, Spans, Terms, read
 from topicrawl.urls import directory
+
+# Numbers in addresses are mostly those of articles and threads: each would be a word that never comes again.
+_DIGITS = str.maketrans(dict.fromkeys("0123456789", " "))
 
 
 class Memory:
@@ -20,20 +23,19 @@ class Memory:
     >>> from topicrawl.text.bag import vocabulary_for
     >>> from topicrawl.topic import Topic
     >>> vsm = Vsm(Topic.of("barn owl"))
-    >>> memory = Memory(Terms(vsm, vocabulary_for((), vsm.lexicon)), Names({}))
-    >>> rows = memory.rows(["http://a.example/owls/barn.html", "http://a.example/"])
+    >>> memory = Memory(Terms(vsm, vocabulary_for((), vsm.lexicon)))
+    >>> rows = memory.rows(["http://a.example/owls/barn-17.html", "http://a.example/"])
     >>> memory.spans(rows).sizes.tolist(), memory.alike(rows).tolist(), memory.depths(rows).tolist()
     ([3, 0], [1.0, 0.0], [4, 3])
     >>> memory.groups
     [('http://a.example/owls/', 'a.example'), ('http://a.example/', 'a.example')]
     """
 
-    def __init__(self, words: Terms, names: Names) -> None:
+    def __init__(self, words: Terms) -> None:
         self._words = words
-        self._names = names
         self._rows: dict[str, int] = {}
         self.groups: list[tuple[str, str]] = []  # by row: directory and host
-        self._leads = Column(np.zeros((0, 3), np.uint32))  # hashes: of both, and of the last word
+        self._last = Column(np.zeros(0, np.uint32))  # hashes of last words, 0 where there is none
         self._depths = Column(np.zeros(0, np.int64))  # slashes
         self._alike = Column(np.zeros(0, np.float32))
         self.features = Column(np.zeros(0, np.uint32))
@@ -53,18 +55,16 @@ class Memory:
 
     def _read(self, urls: list[str]) -> None:
         parts = [url.split("/", 3) for url in urls]
-        numbers, (starts, sizes) = read([path for _, _, _, path in parts], self._words.vocabulary)
+        paths = [path for _, _, _, path in parts]
+        if not self._words.has_digits:
+            paths = [path.translate(_DIGITS) for path in paths]
+        numbers, (starts, sizes) = read(paths, self._words.vocabulary)
         hashes = self._words.hashes(numbers)
-        folders, hosts = list(map(directory, urls)), [host for _, _, host, _ in parts]
-        leads = np.zeros((len(urls), 3), np.uint32)
-        leads[:, 0], leads[:, 1] = (
-            list(map(self._names.__getitem__, folders)),
-            list(map(self._names.__getitem__, hosts)),
-        )
+        self.groups += zip(map(directory, urls), [host for _, _, host, _ in parts], strict=True)
+        last = np.zeros(len(urls), np.uint32)
         said = sizes.nonzero()[0]
-        leads[said, 2] = hashes[(starts + sizes)[said] - 1]
-        self.groups += zip(folders, hosts, strict=True)
-        self._leads.extend([leads])
+        last[said] = hashes[(starts + sizes)[said] - 1]
+        self._last.extend([last])
         self._depths.extend([np.array([url.count("/") for url in urls], np.int64)])
         self._alike.extend([self._words.alike(numbers, sizes)])
         self._starts.extend([starts + len(self.features.values)])
@@ -80,9 +80,9 @@ class Memory:
         found: Floats = self._alike.values[rows]
         return found
 
-    def leads(self, rows: Numbers) -> Hashes:
-        """The hashes of the directories, the hosts and the last words of addresses."""
-        found: Hashes = self._leads.values[rows]
+    def last(self, rows: Numbers) -> Hashes:
+        """The hashes of the last words of addresses, 0 for none."""
+        found: Hashes = self._last.values[rows]
         return found
 
     def depths(self, rows: Numbers) -> Numbers:

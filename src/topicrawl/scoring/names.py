@@ -13,8 +13,7 @@ _BACK = np.uint32(pow(int(MIXED), -1, 1 << 32))
 #: How features are called in an explanation; those that are not here mean nothing to people.
 _SAID = {
     "anchor": "link text “{}”", "address": "address “{}”", "last": "address ends in “{}”", "near": "beside “{}”",
-    "heading": "under “{}”", "title": "on a page titled “{}”", "directory": "directory {}", "host": "host {}",
-    "path": "in {}", "parent": "links of {}",
+    "heading": "under “{}”", "title": "on a page titled “{}”", "path": "in {}",
 }  # fmt: skip
 
 

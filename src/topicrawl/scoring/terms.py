@@ -34,6 +34,7 @@ class Terms:
         self.said: dict[int, str] = {}  # hash → term
         length = float(np.sqrt(sum(weight * weight for weight in vsm.query.values())))
         self._query = {term: weight / length for term, weight in vsm.query.items()}
+        self.has_digits = any(map(str.isdigit, chain.from_iterable(self._query)))  # the topic
         self._hashes = np.zeros(0, np.uint32)  # 0: not looked at yet
         self._rarity = np.zeros(0, np.float32)  # idf², 0 for what says nothing
         self._wanted = np.zeros(0, np.float32)  # the topic's weight times idf
@@ -132,15 +133,3 @@ def read(texts: Sequence[str], vocabulary: Vocabulary) -> tuple[Numbers, Spans]:
     ends = spoken.searchsorted(borders)
     starts = np.concatenate([np.zeros(1, ends.dtype), ends[:-1]])
     return numbers[spoken], Spans(starts, ends - starts)
-
-
-class Names(dict[str, int]):
-    """Text → its hash; which text one stands for is noted in `said`."""
-
-    def __init__(self, said: dict[int, str]) -> None:
-        self._said = said
-
-    def __missing__(self, text: str) -> int:
-        value = self[text] = hashed(text)
-        self._said[value] = text
-        return value

@@ -20,13 +20,13 @@ from topicrawl.relevance.vsm import Vsm
 from topicrawl.scoring.features import MIXED, SALTS
 from topicrawl.scoring.memory import Memory
 from topicrawl.scoring.nearby import nearby
-from topicrawl.scoring.terms import Hashes, Names, Numbers, Spans, Terms, hashed, read
+from topicrawl.scoring.terms import Hashes, Numbers, Spans, Terms, hashed, read
 from topicrawl.text.bag import Vocabulary, vocabulary_for
 from topicrawl.text.tokens import words as tokenise
 
 #: Similarities to the topic, in the order of the columns of `Traits.alike`.
 TEXTS = ("anchor", "address", "surroundings", "heading")
-_NAMES = np.array([SALTS[name] for name in ("path", "parent", "row", "directory", "host", "last", "place")])
+_NAMES = np.array([SALTS[name] for name in ("path", "last", "place")])
 _WORDS = np.array([SALTS[name] for name in ("anchor", "near", "heading", "title")])
 _MOST_NAMES = 50_000
 _MOST_TEXTS = 20_000
@@ -54,6 +54,19 @@ class _Said(NamedTuple):
     under: Numbers  # the number of each link's heading
 
 
+class _Paths(dict[str, int]):
+    """Tag path → the hash of its last elements; which these are is noted in `said`."""
+
+    def __init__(self, said: dict[int, str]) -> None:
+        self._said = said
+
+    def __missing__(self, path: str) -> int:
+        tail = _tail(path)
+        value = self[path] = hashed(tail)
+        self._said[value] = tail
+        return value
+
+
 class _Spots(dict[int, int]):
     """Where on its page a link stands, how many there are, how deep its address is, in one number → its hash."""
 
@@ -71,24 +84,23 @@ class Observer:
 
     def _begin(self, vocabulary: Vocabulary) -> None:
         self.words = Terms(self._vsm, vocabulary)
-        self._names = Names(self.words.said)
+        self._paths = _Paths(self.words.said)
         self._spots = _Spots()
-        self._memory = Memory(self.words, self._names)
+        self._memory = Memory(self.words)
 
     def traits(self, links: Sequence[Link], url: str, page: Page) -> Traits:
         """What the links of a page look like."""
         vocabulary = vocabulary_for((), self._vsm.lexicon)
-        if vocabulary is not self.words.vocabulary or len(self._names) + len(self._spots) > _MOST_NAMES:
+        if vocabulary is not self.words.vocabulary or len(self._paths) + len(self._spots) > _MOST_NAMES:
             self._begin(vocabulary)
         elif len(self._memory) > _MOST_TEXTS:
-            self._memory = Memory(self.words, self._names)
+            self._memory = Memory(self.words)
         to = self._memory.rows([link.url for link in links])
         said = self._said(links, " ".join(tokenise(page.title)[:_TITLE]))
         groups = {path: (url, f"{url} {_tail(path)}") for path in {link.tag_path: None for link in links}}
-        names = self._named(links, to, groups, len(page.links))
         leads = map(self._memory.groups.__getitem__, to.tolist())
         return Traits(
-            self._alike(said, to), *self._features(said, to, names),
+            self._alike(said, to), *self._features(said, to, self._named(links, to, len(page.links))),
             [(*groups[link.tag_path], *lead) for link, lead in zip(links, leads, strict=True)],
         )  # fmt: skip
 
@@ -96,7 +108,6 @@ class Observer:
         """What features may stand for, by their hashes; the words of a link are among them."""
         self._memory.rows([link.url])
         self.words.hashes(read([link.anchor or link.alt], self.words.vocabulary)[0])
-        _ = self._names[link.source]
         return self.words.said
 
     def _said(self, links: Sequence[Link], title: str) -> _Said:
@@ -112,17 +123,15 @@ class Observer:
             np.array(list(map(headings.__getitem__, texts)), np.int64),
         )  # fmt: skip
 
-    def _named(self, links: Sequence[Link], to: Numbers, groups: Mapping[str, tuple[str, str]], many: int) -> Hashes:
+    def _named(self, links: Sequence[Link], to: Numbers, many: int) -> Hashes:
         """Where links stand and where they lead: links × _NAMES."""
         found = np.empty((len(links), len(_NAMES)), np.uint32)
-        names = self._names
-        stands = {path: (names[_tail(path)], names[page], names[row]) for path, (page, row) in groups.items()}
-        found[:, :3] = [stands[link.tag_path] for link in links]
-        found[:, 3:6] = self._memory.leads(to)
+        found[:, 0] = list(map(self._paths.__getitem__, [link.tag_path for link in links]))
+        found[:, 1] = self._memory.last(to)
         # Where on the page a link stands, how many there are, how deep its address is: roughly.
         spots = np.minimum(np.array([link.position for link in links]) // 10, 20) << 32
         spots += (many.bit_length() << 16) + self._memory.depths(to)
-        found[:, 6] = list(map(self._spots.__getitem__, spots.tolist()))
+        found[:, 2] = list(map(self._spots.__getitem__, spots.tolist()))
         found ^= _NAMES
         return found
 
