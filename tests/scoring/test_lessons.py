@@ -86,13 +86,14 @@ def test_whoever_found_a_link_learns_from_what_another_found_behind_it() -> None
     assert page.page is not None
     link = page.page.links[0]
     before = finder.model.weights.copy()
+    features = {feature for row, _, _ in finder.pool.rows(link.url) for feature in row.tolist()}
     relevant = Page(link.url, "Dengue fever", words=("dengue", "fever") * 9)
     fetcher.learn(Visit(2, link, Place(0.5, 0), link.url, relevant, 1.0))
     assert not finder.model.weights[finder.model.weights != before].any()
     lesson = hears.lesson()
     assert lesson is not None
     tells.hear(lesson)
-    assert (finder.model.weights != before).sum() > 3
+    assert (finder.model.weights != before).sum() == len(features) > 1
     assert not finder.pool.rows(link.url), "it waits no longer"
     answer = tells.lesson()
     assert answer is not None

@@ -58,4 +58,4 @@ def test_features_have_the_names_of_their_words() -> None:
     traits = eye.traits(LINKS[:2], "http://page/", Page("http://page/", title="A title"))
     second = traits.flat[traits.lengths[0] :]
     names = set(named(second, eye.said(LINKS[1])))
-    assert {"link text “imprint”", "beside “dengu”", "on a page titled “titl”", "in body/nav/a"} <= names
+    assert {"link text “imprint”", "beside “dengu”", "on a page titled “titl”", "address ends in “imprint”"} <= names

@@ -9,7 +9,7 @@ import numpy as np
 from topicrawl.learn.online import Floats
 from topicrawl.scoring.column import Column
 from topicrawl.scoring.features import MIXED, SALTS
-from topicrawl.scoring.terms import Hashes, Numbers, Spans, Terms, read
+from topicrawl.scoring.terms import Numbers, Spans, Terms, read
 from topicrawl.urls import directory
 
 # Numbers in addresses are mostly those of articles and threads: each would be a word that never comes again.
@@ -17,7 +17,7 @@ _DIGITS = str.maketrans(dict.fromkeys("0123456789", " "))
 
 
 class Memory:
-    """The features of the words of addresses, one behind the other, and where they lead.
+    """The features of addresses, one behind the other, and where they lead: their words, and once more the last.
 
     >>> from topicrawl.relevance.vsm import Vsm
     >>> from topicrawl.text.bag import vocabulary_for
@@ -25,8 +25,8 @@ class Memory:
     >>> vsm = Vsm(Topic.of("barn owl"))
     >>> memory = Memory(Terms(vsm, vocabulary_for((), vsm.lexicon)))
     >>> rows = memory.rows(["http://a.example/owls/barn-17.html", "http://a.example/"])
-    >>> memory.spans(rows).sizes.tolist(), memory.alike(rows).tolist(), memory.depths(rows).tolist()
-    ([3, 0], [1.0, 0.0], [4, 3])
+    >>> memory.spans(rows).sizes.tolist(), memory.alike(rows).tolist()
+    ([4, 1], [1.0, 0.0])
     >>> memory.groups
     [('http://a.example/owls/', 'a.example'), ('http://a.example/', 'a.example')]
     """
@@ -35,8 +35,6 @@ class Memory:
         self._words = words
         self._rows: dict[str, int] = {}
         self.groups: list[tuple[str, str]] = []  # by row: directory and host
-        self._last = Column(np.zeros(0, np.uint32))  # hashes of last words, 0 where there is none
-        self._depths = Column(np.zeros(0, np.int64))  # slashes
         self._alike = Column(np.zeros(0, np.float32))
         self.features = Column(np.zeros(0, np.uint32))
         self._starts = Column(np.zeros(0, np.int64))
@@ -61,15 +59,15 @@ class Memory:
         numbers, (starts, sizes) = read(paths, self._words.vocabulary)
         hashes = self._words.hashes(numbers)
         self.groups += zip(map(directory, urls), [host for _, _, host, _ in parts], strict=True)
-        last = np.zeros(len(urls), np.uint32)
+        ends = starts + sizes
+        last = np.full(len(urls), SALTS["last"])
         said = sizes.nonzero()[0]
-        last[said] = hashes[(starts + sizes)[said] - 1]
-        self._last.extend([last])
-        self._depths.extend([np.array([url.count("/") for url in urls], np.int64)])
+        last[said] ^= hashes[ends[said] - 1]
         self._alike.extend([self._words.alike(numbers, sizes)])
-        self._starts.extend([starts + len(self.features.values)])
-        self._sizes.extend([sizes])
-        self.features.extend([(hashes ^ SALTS["address"]) * MIXED])
+        # Each has one feature more than words.
+        self._starts.extend([starts + np.arange(len(self.features.values), len(self.features.values) + len(urls))])
+        self._sizes.extend([sizes + 1])
+        self.features.extend([np.insert(hashes ^ SALTS["address"], ends, last) * MIXED])
 
     def spans(self, rows: Numbers) -> Spans:
         """Where the features of addresses stand."""
@@ -78,14 +76,4 @@ class Memory:
     def alike(self, rows: Numbers) -> Floats:
         """How much addresses are about the topic."""
         found: Floats = self._alike.values[rows]
-        return found
-
-    def last(self, rows: Numbers) -> Hashes:
-        """The hashes of the last words of addresses, 0 for none."""
-        found: Hashes = self._last.values[rows]
-        return found
-
-    def depths(self, rows: Numbers) -> Numbers:
-        """How many slashes addresses have."""
-        found: Numbers = self._depths.values[rows]
         return found

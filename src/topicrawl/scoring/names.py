@@ -10,10 +10,10 @@ from topicrawl.scoring.features import MIXED, SALTS
 from topicrawl.scoring.terms import Hashes
 
 _BACK = np.uint32(pow(int(MIXED), -1, 1 << 32))
-#: How features are called in an explanation; those that are not here mean nothing to people.
+#: How features are called in an explanation; pairs of words are not named, as their words are.
 _SAID = {
     "anchor": "link text “{}”", "address": "address “{}”", "last": "address ends in “{}”", "near": "beside “{}”",
-    "heading": "under “{}”", "title": "on a page titled “{}”", "path": "in {}",
+    "heading": "under “{}”", "title": "on a page titled “{}”",
 }  # fmt: skip
 
 

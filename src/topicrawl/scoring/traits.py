@@ -20,16 +20,14 @@ from topicrawl.relevance.vsm import Vsm
 from topicrawl.scoring.features import MIXED, SALTS
 from topicrawl.scoring.memory import Memory
 from topicrawl.scoring.nearby import nearby
-from topicrawl.scoring.terms import Hashes, Numbers, Spans, Terms, hashed, read
+from topicrawl.scoring.terms import Hashes, Numbers, Spans, Terms, read
 from topicrawl.text.bag import Vocabulary, vocabulary_for
 from topicrawl.text.tokens import words as tokenise
 
 #: Similarities to the topic, in the order of the columns of `Traits.alike`.
 TEXTS = ("anchor", "address", "surroundings", "heading")
-_NAMES = np.array([SALTS[name] for name in ("path", "last", "place")])
 _WORDS = np.array([SALTS[name] for name in ("anchor", "near", "heading", "title")])
-_MOST_NAMES = 50_000
-_MOST_TEXTS = 20_000
+_MOST_ADDRESSES = 20_000
 _TITLE = 12  # words of a page's title that count
 
 Group = tuple[str, str, str, str]  # page, page and tag path, directory, host
@@ -54,27 +52,6 @@ class _Said(NamedTuple):
     under: Numbers  # the number of each link's heading
 
 
-class _Paths(dict[str, int]):
-    """Tag path → the hash of its last elements; which these are is noted in `said`."""
-
-    def __init__(self, said: dict[int, str]) -> None:
-        self._said = said
-
-    def __missing__(self, path: str) -> int:
-        tail = _tail(path)
-        value = self[path] = hashed(tail)
-        self._said[value] = tail
-        return value
-
-
-class _Spots(dict[int, int]):
-    """Where on its page a link stands, how many there are, how deep its address is, in one number → its hash."""
-
-    def __missing__(self, spot: int) -> int:
-        value = self[spot] = hashed(f"{spot >> 32} {spot >> 16 & 0xFFFF} {spot & 0xFFFF}")
-        return value
-
-
 class Observer:
     """Sees the links of pages with the eyes of a topic."""
 
@@ -84,23 +61,21 @@ class Observer:
 
     def _begin(self, vocabulary: Vocabulary) -> None:
         self.words = Terms(self._vsm, vocabulary)
-        self._paths = _Paths(self.words.said)
-        self._spots = _Spots()
         self._memory = Memory(self.words)
 
     def traits(self, links: Sequence[Link], url: str, page: Page) -> Traits:
         """What the links of a page look like."""
         vocabulary = vocabulary_for((), self._vsm.lexicon)
-        if vocabulary is not self.words.vocabulary or len(self._paths) + len(self._spots) > _MOST_NAMES:
+        if vocabulary is not self.words.vocabulary:
             self._begin(vocabulary)
-        elif len(self._memory) > _MOST_TEXTS:
+        elif len(self._memory) > _MOST_ADDRESSES:
             self._memory = Memory(self.words)
         to = self._memory.rows([link.url for link in links])
         said = self._said(links, " ".join(tokenise(page.title)[:_TITLE]))
         groups = {path: (url, f"{url} {_tail(path)}") for path in {link.tag_path: None for link in links}}
         leads = map(self._memory.groups.__getitem__, to.tolist())
         return Traits(
-            self._alike(said, to), *self._features(said, to, self._named(links, to, len(page.links))),
+            self._alike(said, to), *self._features(said, to),
             [(*groups[link.tag_path], *lead) for link, lead in zip(links, leads, strict=True)],
         )  # fmt: skip
 
@@ -123,18 +98,6 @@ class Observer:
             np.array(list(map(headings.__getitem__, texts)), np.int64),
         )  # fmt: skip
 
-    def _named(self, links: Sequence[Link], to: Numbers, many: int) -> Hashes:
-        """Where links stand and where they lead: links × _NAMES."""
-        found = np.empty((len(links), len(_NAMES)), np.uint32)
-        found[:, 0] = list(map(self._paths.__getitem__, [link.tag_path for link in links]))
-        found[:, 1] = self._memory.last(to)
-        # Where on the page a link stands, how many there are, how deep its address is: roughly.
-        spots = np.minimum(np.array([link.position for link in links]) // 10, 20) << 32
-        spots += (many.bit_length() << 16) + self._memory.depths(to)
-        found[:, 2] = list(map(self._spots.__getitem__, spots.tolist()))
-        found ^= _NAMES
-        return found
-
     def _alike(self, said: _Said, to: Numbers) -> Floats:
         """How much the texts of links are about the topic: links × TEXTS."""
         count = len(to)
@@ -145,7 +108,7 @@ class Observer:
         alike[:, 1] = self._memory.alike(to)
         return alike
 
-    def _features(self, said: _Said, to: Numbers, names: Hashes) -> tuple[Hashes, NDArray[np.int32]]:
+    def _features(self, said: _Said, to: Numbers) -> tuple[Hashes, NDArray[np.int32]]:
         """The features of all links, one link behind the other, and how many each has."""
         count, many, column = len(to), len(said.terms), self._memory.features
         first, sizes = len(column.values), said.sizes
@@ -153,10 +116,10 @@ class Observer:
         salts = _WORDS.repeat((own, near, many - own - near - title, title))
         pairs = said.hashes[:own] * np.uint32(31)
         pairs[:-1] ^= said.hashes[1:own]
-        laid = column.behind([said.hashes ^ salts, pairs ^ SALTS["pair"], names.ravel()])
+        laid = column.behind([said.hashes ^ salts, pairs ^ SALTS["pair"]])
         laid[first:] *= MIXED
-        # Of each link: its own words, their pairs, words before and after it, heading, title, address, names.
-        parts = np.empty((2, count, 8), np.int64)
+        # Of each link: its own words, their pairs, words before and after it, heading, title, address.
+        parts = np.empty((2, count, 7), np.int64)
         spans = zip(Spans(sizes, sizes).in_a_row(first), self._memory.spans(to), strict=True)
         for part, (said_here, address) in zip(parts, spans, strict=True):
             part[:, 0] = part[:, 1] = said_here[:count]
@@ -165,7 +128,6 @@ class Observer:
         starts, lengths = parts
         starts[:, 1] += many
         lengths[:, 1] -= lengths[:, 0] > 0
-        starts[:, 7], lengths[:, 7] = np.arange(len(laid) - names.size, len(laid), names.shape[1]), names.shape[1]
         return laid[Spans(starts.ravel(), lengths.ravel()).places()], lengths.sum(axis=1).astype(np.int32)
 
 
