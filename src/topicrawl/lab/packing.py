@@ -16,7 +16,7 @@ import numpy as np
 import xxhash
 import zstandard
 
-from topicrawl.parse.flow import Surroundings, spoken
+from topicrawl.parse.flow import Windows, spoken
 from topicrawl.parse.links import Context, Leads, sealed
 from topicrawl.records import Failure, Page, Sentence, Style
 from topicrawl.text.wording import Stretch, Wording
@@ -79,7 +79,7 @@ def page_of(values: Sequence[Any], depth: int) -> Page | Failure:
     )
     urls, anchors, alts, rels = map(_texts, links)
     words = Wording(words) if isinstance(words, bytes) else tuple(_texts(words, _BLANK))
-    context = Context(_around(near[0], words, language), *map(_texts, near[1:])) if near else None
+    context = Context(*_around(near[0], words, language), *map(_texts, near[1:])) if near else None
     return Page(
         url=url,
         title=title,
@@ -112,14 +112,14 @@ def _span(side: Sequence[str], words: Wording) -> tuple[int, int] | None:
     return None if side else (0, 0)
 
 
-def _around(windows: Sequence[Any], words: Sequence[str], language: str) -> list[Surroundings]:
+def _around(windows: Sequence[Any], words: Sequence[str], language: str) -> Windows:
     """What `_windows` took apart."""
     if len(windows) > 1 or not isinstance(words, Wording):
-        return list(zip(split(windows[0], _BLANK), split(windows[1], _BLANK), strict=True))
+        return split(windows[0], _BLANK), split(windows[1], _BLANK)
     places = spoken(words, language)
     spans = np.frombuffer(windows[0], "<i4").reshape(2, -1, 2).tolist()
     before, after = ([Stretch(words, places, start, stop) for start, stop in side] for side in spans)
-    return list(zip(before, after, strict=True))
+    return before, after
 
 
 def joined(rows: Sequence[Sequence[str]], blank: str) -> object:

@@ -30,7 +30,8 @@ LONGEST_WORD = 100
 
 #: Text, link, text, link, ..., text.
 Pieces: TypeAlias = list[str]
-Surroundings: TypeAlias = tuple[Sequence[str], Sequence[str]]
+#: The words before each link, and those after each.
+Windows: TypeAlias = tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]]
 
 # The rest of a torn word; scripts without spaces have no words to tear.
 _REST = re.compile(r"[^\W\u0e00-\u109f\u1100-\u11ff\u1780-\u17d3\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]+")
@@ -69,8 +70,9 @@ def cut(marked: str) -> Pieces:
     pieces = [first]
     for part in others:
         anchor, _, rest = part.partition(END)
-        if anchor and anchor[0] > " " < anchor[-1]:
-            pieces += anchor, rest or " "
+        if anchor and anchor == anchor.strip():
+            pieces.append(anchor)
+            pieces.append(rest or " ")
         else:
             _fit(pieces, anchor)
             _fit(pieces, rest or " ")
@@ -132,11 +134,11 @@ def spoken(words: Wording, language: str) -> NDArray[np.int64]:
     return vocabulary_for(words, lexicon(language or UNKNOWN)).numbers(words).nonzero()[0]
 
 
-def words_and_windows(pieces: Pieces, language: str) -> tuple[Wording, list[Surroundings]]:
+def words_and_windows(pieces: Pieces, language: str) -> tuple[Wording, Windows]:
     """All words, and for each link the nearest words before and after it that are no stop words.
 
     >>> words_and_windows(["A red ", "owl", " is asleep"], "en")
-    (('a', 'red', 'owl', 'is', 'asleep'), [(('red',), ('asleep',))])
+    (('a', 'red', 'owl', 'is', 'asleep'), ([('red',)], [('asleep',)]))
     """
     # All pieces at once: cutting them into words one by one takes half as long again.
     said = wordings(pieces)
@@ -146,12 +148,15 @@ def words_and_windows(pieces: Pieces, language: str) -> tuple[Wording, list[Surr
     words = said.words
     kept = spoken(words, language)
     places = kept.searchsorted(said.ends).tolist()
-    spans = zip(places[0:-1:2], places[1::2], strict=True)
-    if words.longest > LONGEST_WORD:
-        # A page repeats a word in the windows of all links near it, and may have made one of a million letters.
-        short = tuple([word[:LONGEST_WORD] for word in words.at(kept)])
-        return words, [(short[max(0, start - WINDOW) : start], short[stop : stop + WINDOW]) for start, stop in spans]
-    return words, list(Stretch.beside(words, kept, spans, WINDOW))
+    starts, stops = places[0:-1:2], places[1::2]
+    if words.longest <= LONGEST_WORD:
+        return words, (Stretch.before(words, kept, starts, WINDOW), Stretch.after(words, kept, stops, WINDOW))
+    # A page repeats a word in the windows of all links near it, and may have made one of a million letters.
+    short = tuple([word[:LONGEST_WORD] for word in words.at(kept)])
+    return words, (
+        [short[max(0, start - WINDOW) : start] for start in starts],
+        [short[stop : stop + WINDOW] for stop in stops],
+    )
 
 
 def offsets(pieces: Sequence[str]) -> list[int]:

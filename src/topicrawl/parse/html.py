@@ -6,6 +6,7 @@ text at once. Nothing here walks the tree node by node, unless a page hides text
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import turbohtml
@@ -33,7 +34,6 @@ LONGEST_TEXT = 2_000_000
 LONGEST_TITLE = 1000
 
 SILENT = "script,style,template,noframes"
-_NOWHERE: flow.Surroundings = ((), ())
 
 
 @dataclass(slots=True)
@@ -148,13 +148,14 @@ def _surroundings(
     reading: Reading, headings: tuple[str, ...], language: str, *, sentences: bool
 ) -> tuple[Wording, Context]:
     pieces, none = reading.pieces, reading.found.placeless
-    found, windows = flow.words_and_windows(pieces, language)
+    found, (before, after) = flow.words_and_windows(pieces, language)
     if sentences:
         around = sentences_at("".join(pieces), flow.offsets(pieces), language=language)
     else:
-        around = [""] * len(windows)
-    above = [headings[number - 1] if number else "" for number in reading.found.headings]
-    return found, Context([_NOWHERE] * none + windows, [""] * none + around, above, reading.paths)
+        around = [""] * len(before)
+    above = list(map(["", *headings].__getitem__, reading.found.headings))
+    nowhere: list[Sequence[str]] = [()] * none
+    return found, Context([*nowhere, *before], [*nowhere, *after], [""] * none + around, above, reading.paths)
 
 
 def _anchors(reading: Reading) -> list[str]:

@@ -10,7 +10,7 @@ from turbohtml import Element, Node, Text
 
 from ..records import Link, draft
 from ..urls import Joiner
-from .flow import END, FORGED, START, Surroundings
+from .flow import END, FORGED, START
 from .survey import Lead
 
 #: More links than this on one page are the work of a program; the first ones serve.
@@ -56,7 +56,8 @@ class Leads:
 class Context:
     """What stands around the links of a page, one of each for every link."""
 
-    windows: Sequence[Surroundings]
+    before: Sequence[Sequence[str]]
+    after: Sequence[Sequence[str]]
     sentences: Sequence[str]
     headings: Sequence[str]
     paths: Sequence[str]
@@ -145,7 +146,7 @@ def sealed(found: Leads, anchors: Sequence[str], context: Context | None, source
     """The links of the page `source`; without context they have no more than their address and texts."""
     count = len(anchors)
     if context is None:
-        context = Context([((), ())] * count, [""] * count, [""] * count, [""] * count)
+        context = Context([()] * count, [()] * count, [""] * count, [""] * count, [""] * count)
     if max(map(len, anchors), default=0) > LONGEST_ANCHOR:
         anchors = [anchor[:LONGEST_ANCHOR].rstrip() if len(anchor) > LONGEST_ANCHOR else anchor for anchor in anchors]
     alts: Sequence[str] = found.alts
@@ -155,8 +156,7 @@ def sealed(found: Leads, anchors: Sequence[str], context: Context | None, source
             alt if alt.isascii() and len(alt) <= LONGEST_ANCHOR else FORGED.sub("", alt[:LONGEST_ANCHOR])
             for alt in alts
         ]
-    before, after = zip(*context.windows[:count], strict=True) if count else ((), ())
-    around = before, after, context.sentences, context.headings, context.paths
+    around = context.before, context.after, context.sentences, context.headings, context.paths
     links: list[Link] = list(
         map(_Draft, found.urls, repeat(source), anchors, alts, *around, range(count), found.rels, repeat(depth))
     )

@@ -65,7 +65,7 @@ def _in_context(pieces: flow.Pieces, links: list[Link], language: str) -> tuple[
     around = sentences_at("".join(pieces), flow.offsets(pieces), language=language)
     return found, [
         replace(link, before=before, after=after, sentence=sentence)
-        for link, (before, after), sentence in zip(links, windows, around, strict=True)
+        for link, before, after, sentence in zip(links, *windows, around, strict=True)
     ]
 
 

@@ -170,9 +170,6 @@ class Wording(Row):
             mixed[at] = xxhash.xxh3_64_intdigest(data[self.starts[at] : self.ends[at]], int(_SEED))
 
 
-Beside: TypeAlias = "tuple[Stretch, Stretch]"  # what stands before something and after it
-
-
 class Stretch(Row):
     """Some words of a wording, one after the other: those whose places stand in `places` from `start` to `stop`.
 
@@ -190,23 +187,28 @@ class Stretch(Row):
         self.stop = stop
         self._strings = None
 
-    @classmethod
-    def beside(cls, wording: Wording, places: Array, spans: Iterable[tuple[int, int]], most: int) -> list[Beside]:
-        """What stands before and after each span of places, at most so many words.
+    # A page has hundreds of them, and to call the class for each would take twice as long.
 
-        >>> Stretch.beside(Wording(b"an owl hunts at night"), np.array([1, 2, 4]), [(1, 2)], 8)
-        [(('owl',), ('night',))]
-        """
+    @classmethod
+    def before(cls, wording: Wording, places: Array, stops: Iterable[int], most: int) -> list[Stretch]:
+        """Those that end before each of some places, with at most so many words."""
+        new, made = cls.__new__, []
+        for stop in stops:
+            stretch = new(cls)
+            stretch.wording, stretch.places, stretch._strings = wording, places, None
+            stretch.start, stretch.stop = stop - most if stop > most else 0, stop
+            made.append(stretch)
+        return made
+
+    @classmethod
+    def after(cls, wording: Wording, places: Array, starts: Iterable[int], most: int) -> list[Stretch]:
+        """Those that begin with each of some places."""
         new, last, made = cls.__new__, len(places), []
-        for start, stop in spans:
-            # A page has hundreds of them, and to call the class for each takes twice as long.
-            before, after = new(cls), new(cls)
-            before.wording = after.wording = wording
-            before.places = after.places = places
-            before._strings = after._strings = None
-            before.start, before.stop = start - most if start > most else 0, start
-            after.start, after.stop = stop, stop + most if stop + most < last else last
-            made.append((before, after))
+        for start in starts:
+            stretch = new(cls)
+            stretch.wording, stretch.places, stretch._strings = wording, places, None
+            stretch.start, stretch.stop = start, start + most if start + most < last else last
+            made.append(stretch)
         return made
 
     def __len__(self) -> int:
