@@ -59,3 +59,14 @@ def test_features_have_the_names_of_their_words() -> None:
     second = traits.flat[traits.lengths[0] :]
     names = set(named(second, eye.said(LINKS[1])))
     assert {"link text “imprint”", "beside “dengu”", "on a page titled “titl”", "address ends in “imprint”"} <= names
+
+
+def test_numbers_in_addresses_are_words_only_where_the_topic_has_digits() -> None:
+    links = (Link("http://a/owls/covid19-200.html"), Link("http://a/owls/covid19-201.html"))
+    one, other = features(links)
+    assert one == other
+    page = Page("http://page/")
+    plain, numbered = (Observer(Vsm(Topic.of(words))).traits(links, page.url, page) for words in ("covid", "covid19"))
+    assert plain.alike[0, 1] > 0, "without its number it is the topic's word"
+    assert numbered.alike[0, 1] > 0
+    assert len(numbered.flat) > len(plain.flat)
