@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +14,7 @@ from topicrawl.scoring.terms import Numbers, Spans, Terms, read
 from topicrawl.urls import directory
 
 # Numbers in addresses are mostly those of articles and threads: each would be a word that never comes again.
-_DIGITS = str.maketrans(dict.fromkeys("0123456789", " "))
+_NUMBERS = re.compile(r"\b[0-9]+\b", re.ASCII)
 
 
 class Memory:
@@ -53,9 +54,7 @@ class Memory:
 
     def _read(self, urls: list[str]) -> None:
         parts = [url.split("/", 3) for url in urls]
-        paths = [path for _, _, _, path in parts]
-        if not self._words.has_digits:
-            paths = [path.translate(_DIGITS) for path in paths]
+        paths = _NUMBERS.sub("", "\n".join([path for _, _, _, path in parts])).split("\n")
         numbers, (starts, sizes) = read(paths, self._words.vocabulary)
         hashes = self._words.hashes(numbers)
         self.groups += zip(map(directory, urls), [host for _, _, host, _ in parts], strict=True)

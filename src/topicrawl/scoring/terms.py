@@ -34,7 +34,6 @@ class Terms:
         self.said: dict[int, str] = {}  # hash → term
         length = float(np.sqrt(sum(weight * weight for weight in vsm.query.values())))
         self._query = {term: weight / length for term, weight in vsm.query.items()}
-        self.has_digits = any(map(str.isdigit, chain.from_iterable(self._query)))  # the topic
         self._hashes = np.zeros(0, np.uint32)  # 0: not looked at yet
         self._rarity = np.zeros(0, np.float32)  # idf², 0 for what says nothing
         self._wanted = np.zeros(0, np.float32)  # the topic's weight times idf
