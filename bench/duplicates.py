@@ -1,6 +1,6 @@
 """What looking for pages that repeat others costs: `python bench/duplicates.py [--pages 200] [--known 200000]`.
 
-Pages are made as for `parse_speed.py`: 38 KB, 100 links, 1,800 words. So many pages are known already, by marks drawn
+Pages are made as for `page_cost.py`: 38 KB, 100 links, 1,700 words. So many pages are known already, by marks drawn
 by lot. The figure is CPU time for each page, best of several rounds; no page of these repeats another.
 """
 
@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from parse_speed import made
+from page_cost import made
 from topicrawl.collection.archive import Archive
 from topicrawl.collection.duplicates import Duplicates
 from topicrawl.collection.filed_marks import FiledMarks
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=200)
     parser.add_argument("--known", type=int, default=200_000)
     options = parser.parse_args()
-    found = (read(response, Link(response.url)) for response in made(options.pages))
+    found = (read(response, Link(response.url)) for response in made(options.pages, plain=False, web=options.pages))
     pages = [page for page in found if isinstance(page, Page)]
     best = float("inf")
     with tempfile.TemporaryDirectory() as place:
