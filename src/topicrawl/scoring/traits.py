@@ -101,7 +101,7 @@ class Observer:
     def _alike(self, said: _Said, to: Numbers) -> Floats:
         """How much the texts of links are about the topic: links × TEXTS."""
         count = len(to)
-        own, beside, above = np.split(said.sizes, (count, 3 * count))
+        own, beside, above = said.sizes[:count], said.sizes[count : 3 * count], said.sizes[3 * count :]
         found = self.words.alike(said.terms, np.concatenate([own, beside[0::2] + beside[1::2], above]))
         alike = np.empty((count, len(TEXTS)), np.float32)
         alike[:, 0], alike[:, 2], alike[:, 3] = found[:count], found[count : 2 * count], found[2 * count :][said.under]
