@@ -7,7 +7,9 @@ as many pages before. How much there is to learn depends on how many of a page's
 pages link to webs of several sizes; `looked at` is the share of links whose features were worked out. The others lead
 to what was fetched, or are known from six pages already; in a crawl of 1,000 pages of a recorded encyclopedia it was
 37 %. Each figure is the mean over the pages of the best of all rounds, in milliseconds, so that what others do on the
-machine counts little; the median of the rounds is printed beside it.
+machine counts little; the median of the rounds is printed beside it. `slowed` tells how far to trust that one: between
+pages a fixed piece of arithmetic is timed, and this is its mean in that round against its best. On a machine that
+shares its cores with others it can be 1.5 and more.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import time
 from collections.abc import Sequence
 from itertools import pairwise
 from random import Random
+from typing import NamedTuple
 
 from topicrawl import strategies
 from topicrawl.parse import read
@@ -42,14 +45,22 @@ def made(count: int, *, plain: bool, web: int) -> list[Response]:
     return pages[:count]
 
 
-def crawled(pages: Sequence[Response], spec: str) -> tuple[list[list[float]], float]:
-    """Seconds of each stage for the second half of the pages, and the share of their links that were looked at."""
+class Round(NamedTuple):
+    """What the second half of the pages showed."""
+
+    rows: list[list[float]]  # seconds of each stage, for each page
+    share: float  # of the links, that were looked at
+    fixed: list[float]  # seconds of the same piece of work, after each page
+
+
+def crawled(pages: Sequence[Response], spec: str) -> Round:
     topic = Topic.of(" ".join(Prose(Random(SEED)).frequent(6)))
     vsm = Vsm(topic)
     strategy = strategies.make(spec)
     strategy.begin(Setting(topic, vsm, Random(0)))
     rows = []
     shares = []
+    fixed = []
     clock = time.thread_time
     for number, response in enumerate(pages):
         link = Link(response.url, source=pages[number // 12].url, depth=3)
@@ -67,8 +78,11 @@ def crawled(pages: Sequence[Response], spec: str) -> tuple[list[list[float]], fl
         rows.append([after - before for before, after in pairwise(times)])
         # Only what was worked out for this page has parts.
         shares.append(statistics.fmean(place is not None and len(place.parts) > 0 for place in places))
+        begun = clock()
+        sum(number * number for number in range(2000))
+        fixed.append(clock() - begun)
     half = len(rows) // 2
-    return rows[half:], statistics.fmean(shares[half:])
+    return Round(rows[half:], statistics.fmean(shares[half:]), fixed[half:])
 
 
 def main() -> None:
@@ -86,17 +100,23 @@ def main() -> None:
         pages = made(2 * options.pages, plain=options.plain, web=web)
         size = sum(len(page.body) for page in pages) / len(pages)
         print(f"{options.pages} pages of {size / 1000:.0f} KB that link to {web} addresses, milliseconds a page")
-        print(f"{'strategy':14}" + "".join(f"{stage:>12}" for stage in (*STAGES, "in all", "median", "looked at")))
+        print(
+            f"{'strategy':14}"
+            + "".join(f"{stage:>12}" for stage in (*STAGES, "in all", "median", "slowed", "looked at"))
+        )
         for spec in options.strategy.split(","):
             print(f"{spec:14}{measured(pages, spec, options.rounds)}", flush=True)
 
 
 def measured(pages: Sequence[Response], spec: str, count: int) -> str:
-    rounds, shares = zip(*(crawled(pages, spec) for _ in range(count)), strict=True)
-    best = [[min(seen) for seen in zip(*rows, strict=True)] for rows in zip(*rounds, strict=True)]
+    rounds = [crawled(pages, spec) for _ in range(count)]
+    best = [[min(seen) for seen in zip(*rows, strict=True)] for rows in zip(*(it.rows for it in rounds), strict=True)]
     stages = [1000 * statistics.fmean(column) for column in zip(*best, strict=True)]
-    usual = statistics.median(1000 * sum(map(sum, rows)) / len(rows) for rows in rounds)
-    return "".join(f"{figure:12.2f}" for figure in (*stages, sum(stages), usual)) + f"{shares[0]:12.0%}"
+    middle = sorted(rounds, key=lambda it: sum(map(sum, it.rows)))[len(rounds) // 2]
+    usual = 1000 * statistics.fmean(map(sum, middle.rows))
+    slowed = statistics.fmean(middle.fixed) / min(min(it.fixed) for it in rounds)
+    figures = "".join(f"{figure:12.2f}" for figure in (*stages, sum(stages), usual, slowed))
+    return f"{figures}{middle.share:12.0%}"
 
 
 if __name__ == "__main__":
