@@ -58,15 +58,17 @@ class Memory:
         numbers, (starts, sizes) = read(paths, self._words.vocabulary)
         hashes = self._words.hashes(numbers)
         self.groups += zip(map(directory, urls), [host for _, _, host, _ in parts], strict=True)
+        # Each has one feature more than words: the last once more.
+        starts += np.arange(len(urls))
         ends = starts + sizes
-        last = np.full(len(urls), SALTS["last"])
-        said = sizes.nonzero()[0]
-        last[said] ^= hashes[ends[said] - 1]
+        features = np.full(len(numbers) + len(urls), SALTS["last"])
+        features[Spans(starts, sizes).places()] = hashes ^ SALTS["address"]
+        said = ends[sizes > 0]
+        features[said] ^= features[said - 1] ^ SALTS["address"]
         self._alike.extend([self._words.alike(numbers, sizes)])
-        # Each has one feature more than words.
-        self._starts.extend([starts + np.arange(len(self.features.values), len(self.features.values) + len(urls))])
+        self._starts.extend([starts + len(self.features.values)])
         self._sizes.extend([sizes + 1])
-        self.features.extend([np.insert(hashes ^ SALTS["address"], ends, last) * MIXED])
+        self.features.extend([features * MIXED])
 
     def spans(self, rows: Numbers) -> Spans:
         """Where the features of addresses stand."""
