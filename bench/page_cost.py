@@ -7,9 +7,9 @@ as many pages before. How much there is to learn depends on how many of a page's
 pages link to webs of several sizes; `looked at` is the share of links whose features were worked out. The others lead
 to what was fetched, or are known from six pages already; in a crawl of 1,000 pages of a recorded encyclopedia it was
 37 %. Each figure is the mean over the pages of the best of all rounds, in milliseconds, so that what others do on the
-machine counts little; the median of the rounds is printed beside it. `slowed` tells how far to trust that one: between
-pages a fixed piece of arithmetic is timed, and this is its mean in that round against its best. On a machine that
-shares its cores with others it can be 1.5 and more.
+machine counts little; the median of the rounds is printed beside it. `slowed` tells how far to trust both: between
+pages a fixed piece of arithmetic is timed, and this is its mean in the median round against its best. On a machine that
+shares its cores with others it can be 1.5 and more; `at rest` is the median divided by it.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def main() -> None:
         print(f"{options.pages} pages of {size / 1000:.0f} KB that link to {web} addresses, milliseconds a page")
         print(
             f"{'strategy':14}"
-            + "".join(f"{stage:>12}" for stage in (*STAGES, "in all", "median", "slowed", "looked at"))
+            + "".join(f"{stage:>12}" for stage in (*STAGES, "in all", "median", "slowed", "at rest", "looked at"))
         )
         for spec in options.strategy.split(","):
             print(f"{spec:14}{measured(pages, spec, options.rounds)}", flush=True)
@@ -115,7 +115,7 @@ def measured(pages: Sequence[Response], spec: str, count: int) -> str:
     middle = sorted(rounds, key=lambda it: sum(map(sum, it.rows)))[len(rounds) // 2]
     usual = 1000 * statistics.fmean(map(sum, middle.rows))
     slowed = statistics.fmean(middle.fixed) / min(min(it.fixed) for it in rounds)
-    figures = "".join(f"{figure:12.2f}" for figure in (*stages, sum(stages), usual, slowed))
+    figures = "".join(f"{figure:12.2f}" for figure in (*stages, sum(stages), usual, slowed, usual / slowed))
     return f"{figures}{middle.share:12.0%}"
 
 
