@@ -12,32 +12,8 @@ from turbohtml import Document, Element
 # What stands in the middle of a line; all other elements begin and end one. To look for elements that a page does not
 # have takes as long as to unwrap those that it has, so the rare ones are looked for by the way.
 _FREQUENT = "span,a,b,i,em,strong,img,code,font"
-_RARE = [
-    "sub",
-    "sup",
-    "small",
-    "tt",
-    "u",
-    "s",
-    "big",
-    "cite",
-    "q",
-    "abbr",
-    "acronym",
-    "kbd",
-    "label",
-    "var",
-    "nobr",
-    "ins",
-    "del",
-    "mark",
-    "wbr",
-    "time",
-    "strike",
-    "samp",
-    "dfn",
-    "input",
-]
+_TAGS = "sub sup small tt u s big cite q abbr acronym kbd label var nobr ins del mark wbr time strike samp dfn input"
+_RARE = _TAGS.split()
 INLINE = ",".join([_FREQUENT, *_RARE])
 _WANTED = ["a", "area", "h1", "h2", "h3", "h4", "h5", "h6", "iframe", "frame", "meta", "link", "title", "base", *_RARE]
 _REFRESH = re.compile(r"""\s*[\d.]*\s*[;,]?\s*(?:url\s*=)?\s*["']?([^"']*)""", re.I)

@@ -1,8 +1,8 @@
 """The words of a text in a row, as bytes: what is counted and compared needs no string for each.
 
-Of a word of up to 32 bytes, four numbers of eight bytes are read where it stands and mixed to one of 64 bits; longer
-words, which are rare, get theirs one by one. Two words have the same with a chance of 2⁻⁶⁴, and since the mixing begins
-with a random number, nobody can write words that do.
+Of a word of up to 16 bytes, two numbers of eight bytes are read where it stands and mixed to one of 64 bits; longer
+words, which are rare, get theirs in two steps or one by one. Two words have the same with a chance of 2⁻⁶⁴, and since
+the mixing begins with a random number, nobody can write words that do.
 """
 
 from __future__ import annotations
