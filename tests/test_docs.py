@@ -414,7 +414,7 @@ def test_the_judge_of_the_guide_judges_and_can_be_taught(web: Path) -> None:
     (web / "my_judge.py").write_text(text, "utf-8")
     task = json.loads((web / "sample-web" / "tasks.json").read_text("utf-8"))[0]
     run = ("-P", "-m", "topicrawl", "lab", "run", "sample-web", "--words", task["words"], "--seed", task["seeds"][0])
-    ran = python(web, *run, "--judge", "my_judge:Beginning:words=30", "--pages", "60")
+    ran = python(web, *run, "--judge", "my_judge:Beginning:words=30", "--pages", "120")
     assert len({json.loads(line)["relevance"] for line in ran.stdout.splitlines()}) > 3
     assert python(web, "-c", _TAUGHT).stdout == "[0.0, 0.1, 0.0]\n"
 

@@ -57,6 +57,48 @@ def test_examples_teach_which_links_and_pages_are_wanted() -> None:
     assert [place.score for place in again.places(links, visited(again, start))] == scores[0]
 
 
+def test_a_word_that_no_link_had_before_is_worth_what_the_pages_are_that_hold_it() -> None:
+    mind = brain()
+    links = tuple(
+        Link(f"http://b/{n}", source="http://b/", anchor=anchor, position=n)
+        for n, anchor in enumerate(("aedes", "locomotive"))
+    )
+    visited(mind, page("http://b/", *links))
+    for number in range(10):
+        visited(mind, page(f"http://c/{number}", words=("aedes", *WORDS)))
+        visited(mind, page(f"http://d/{number}", words=("locomotive", "of", "steam")))
+    mind.revised()
+    told, untold = (mind.pool.score(link.url) for link in links)
+    assert told > 1.2 * untold
+    assert dict(mind.reasons(links[0]))["link text “aed”"] > 0 > dict(mind.reasons(links[1]))["link text “locomot”"]
+    again = brain()
+    again.restore(mind.state())
+    for each in (mind, again):
+        visited(each, page("http://e/", words=("aedes", *WORDS)))
+    assert again.revised() == mind.revised()
+    assert [again.reasons(link) for link in links] == [mind.reasons(link) for link in links]
+
+
+def test_a_crawl_begun_by_a_version_that_knew_no_worth_of_words_goes_on() -> None:
+    mind, again = brain(), brain()
+    visited(mind, page("http://b/", Link("http://b/1", source="http://b/", anchor="aedes"), words=WORDS))
+    state = mind.state()
+    again.restore({name: value for name, value in state.items() if name not in ("worth", "given")})
+    assert again.pool.score("http://b/1") == mind.pool.score("http://b/1")
+    again.revised()
+
+
+def test_pages_without_the_topics_words_teach_nobody_to_like_them() -> None:
+    mind = brain()
+    dull = [Link(f"http://a/{n}", source="http://a/", anchor="imprint", position=n) for n in range(30)]
+    visited(mind, page("http://a/", *dull))
+    before = mind.pool.score(dull[-1].url)
+    for link in dull[:-1]:
+        visited(mind, page(link.url), link)
+    mind.revised()
+    assert mind.pool.score(dull[-1].url) < before
+
+
 @pytest.mark.parametrize("is_guest", [True, False], ids=["a judge of one's own", "readers' verdicts"])
 def test_what_others_think_of_pages_decides_what_is_learned(is_guest: bool) -> None:
     vsm = Vsm(Topic.of("dengue fever"))

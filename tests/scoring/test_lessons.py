@@ -46,7 +46,7 @@ def believed(brain: Brain) -> dict[str, object]:
     """Beliefs in a form that can be compared."""
     groups = brain.rates.numbers(sorted(brain.rates.names))
     return {
-        "weights": brain.model.weights.round(4).tolist(),
+        "weights": (brain.model.weights - brain.model.given).round(4).tolist(),
         "squares": brain.model.squares.round(4).tolist(),
         "rates": dict(zip(sorted(brain.rates.names), brain.rates.of(groups).round(4).tolist(), strict=True)),
         "bar": brain.reward.bar,
@@ -60,6 +60,8 @@ def test_workers_that_hear_each_other_believe_the_same_and_so_does_one_who_comes
     for number in range(60):
         brain, _ = random.choice(workers)
         brain.learn(visit(number, random, fails=random.random() < 0.2))
+        if random.random() < 0.3:
+            brain.revised()
         if random.random() < 0.2:
             exchanged(workers)
     exchanged(workers)
@@ -76,6 +78,20 @@ def test_workers_that_hear_each_other_believe_the_same_and_so_does_one_who_comes
     known = {name: rate for name, rate in first["rates"].items() if rate}  # type: ignore[attr-defined]
     assert known
     assert all(rate == pytest.approx(others[0]["rates"][name], abs=2e-3) for name, rate in known.items())  # type: ignore[index]
+
+
+def test_what_words_are_worth_is_known_to_all_who_ask_whoever_has_read_them() -> None:
+    (reader, tells), (other, hears) = apprentices(2)
+    random = Random(3)
+    for number in range(20):
+        reader.learn(visit(number, random))
+    other.worth.ask(reader.worth.asked)
+    assert not other.worth.weights(0.1)[1].any()
+    lesson = tells.lesson()
+    assert lesson is not None
+    hears.hear(json.loads(json.dumps(lesson)))
+    assert other.worth.weights(0.1)[1].any()
+    assert np.allclose(other.worth.weights(0.1)[1], reader.worth.weights(0.1)[1])
 
 
 def test_whoever_found_a_link_learns_from_what_another_found_behind_it() -> None:

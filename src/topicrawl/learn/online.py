@@ -23,7 +23,8 @@ class Online:
         z = z₀ + Σᵢ wᵢ / √n        p = 1 / (1 + e⁻ᶻ)        wᵢ ← wᵢ − rate · g / √(Gᵢ + g²),  g = (p − y) / √n
 
     z₀: what is known before anything is learned; n: features of the example; y: what was seen, from 0 to 1;
-    Gᵢ: the sum of the squares of what slot i was moved by, from `caution` on.
+    Gᵢ: the sum of the squares of what slot i was moved by, from `caution` on. A weight is what was learned and what
+    was given for the time being (`give`).
 
     One example with four features, z₀ = 0 and y = 1: g = −.25, and each weight moves by .25 / √(1 + .0625):
 
@@ -39,6 +40,22 @@ class Online:
         self.weights: Floats = np.zeros(SLOTS, np.float32)
         self.caution = caution
         self.squares: Floats = np.full(SLOTS, caution, np.float32)
+        self.given: Floats = np.zeros(SLOTS, np.float32)  # this much of the weights
+
+    def give(self, features: Hashes, weights: Floats) -> None:
+        """Weights that are known by other means, in place of those that were given before.
+
+        >>> model = Online(rate=1.0, caution=1.0)
+        >>> features = np.array([3, 5], np.uint32) << 14
+        >>> for given in (2.0, 0.5):
+        ...     model.give(features[:1], np.array([given], np.float32))
+        >>> [round(float(share), 4) for share in model.shares(features)]
+        [0.3536, 0.0]
+        """
+        given = np.zeros(SLOTS, np.float32)
+        given[features >> _SHIFT] = weights
+        self.weights += given - self.given
+        self.given = given
 
     def sum(self, features: Hashes) -> float:
         """What was learned of one example, to be added to what was known before."""
@@ -80,15 +97,16 @@ class Online:
         weights -= np.divide(self.rate * slope, squares, out=squares)
         self.weights[slots] = weights
 
-    def learned(self) -> tuple[Ids, Floats, Floats]:
-        """Slots that were ever moved, with their weights and squares."""
-        slots = np.flatnonzero(self.squares != np.float32(self.caution)).astype(np.int32)
-        return slots, self.weights[slots], self.squares[slots]
+    def learned(self) -> tuple[Ids, Floats, Floats, Floats]:
+        """Slots that were ever moved or given a weight, with their weights, squares and what was given."""
+        slots = np.flatnonzero((self.squares != np.float32(self.caution)) | (self.weights != 0)).astype(np.int32)
+        return slots, self.weights[slots], self.squares[slots], self.given[slots]
 
-    def take(self, slots: Ids, weights: Floats, squares: Floats) -> None:
+    def take(self, slots: Ids, weights: Floats, squares: Floats, given: Floats) -> None:
         """Go on from what `learned` gave."""
         self.weights[slots] = weights
         self.squares[slots] = squares
+        self.given[slots] = given
 
 
 def logistic(z: float) -> float:

@@ -20,6 +20,7 @@ from topicrawl.scoring.pool import Pool, Rows
 from topicrawl.scoring.rates import Rates
 from topicrawl.scoring.reward import Reward
 from topicrawl.scoring.traits import TEXTS, Observer, Traits
+from topicrawl.scoring.worth import Worth
 
 #: What is known of a link without learning, and how much it counts.
 KNOWN = {"always": -2.5, "anchor": 2.5, "address": 2.0, "surroundings": 1.5, "heading": 1.0, "page": 1.5, "reward": 1.0,
@@ -60,6 +61,7 @@ class Brain:
         self.model = Online(rate=rate, caution=_CAUTION)
         self.rates = Rates()
         self.reward = Reward()
+        self.worth = Worth()
         self.pool = Pool(len(KNOWN), len(GROUPS))
         self._most = pool
         self.visited: list[tuple[str, str, float | None]] | None = None  # what was fetched, where others are told of it
@@ -87,6 +89,7 @@ class Brain:
         similarity = self._similarity(visit.page, visit.relevance)
         reward = self.reward(similarity)
         self.rates.seen(reward)
+        self.worth.seen(self._vsm.bag(visit.page), reward)
         self._visited(visit, reward)
         carried = visit.place.carry
         behind = carried if isinstance(carried, int) else 0
@@ -109,6 +112,7 @@ class Brain:
         self._last = _Seen(url, (), [], [[], [], []])
         if links:
             traits = self._observer.traits(links, url, page)
+            self.worth.ask(traits.said)
             rows = self._rows(traits, similarity, reward, links[0].depth)
             parts = self._parts(rows, rows.starts)
             scores = _logistic(parts[0] + parts[1] + parts[2])
@@ -186,6 +190,7 @@ class Brain:
         rows, starts = self.pool.all()
         if not len(self.pool):
             return {}
+        self.model.give(*self.worth.weights(self.rates.base))
         known, neighbours, learned = self._parts(rows, starts)
         neighbours = neighbours + _CURIOSITY * self.rates.strayed(rows.groups[:, -1])
         best = _logistic(self.pool.worth(known + neighbours + learned))
@@ -212,18 +217,20 @@ class Brain:
                 self.pool.renumber(self.rates.keep(used, _IDLE_GROUPS))
 
     def state(self) -> dict[str, Carry]:
-        slots, weights, squares = self.model.learned()
+        slots, weights, squares, given = self.model.learned()
         return {
             "slots": packed_array(slots), "weights": packed_array(weights), "squares": packed_array(squares),
             "rates": self.rates.state(), "reward": self.reward.state(), "pool": self.pool.state(),
-            "query": dict(self._judge.state()),
+            "query": dict(self._judge.state()), "worth": self.worth.state(), "given": packed_array(given),
         }  # fmt: skip
 
     def restore(self, state: Mapping[str, Carry]) -> None:
-        self.model.take(
-            array_of(state["slots"], np.int32), array_of(state["weights"], np.float32),
-            array_of(state["squares"], np.float32),
-        )  # fmt: skip
+        slots, worth = array_of(state["slots"], np.int32), state.get("worth")
+        # Crawls of earlier versions know nothing of what words are worth; they learn it from now on.
+        given = array_of(state["given"], np.float32) if "given" in state else np.zeros(len(slots), np.float32)
+        self.model.take(slots, array_of(state["weights"], np.float32), array_of(state["squares"], np.float32), given)
+        if isinstance(worth, dict):
+            self.worth.restore(worth)
         rates, pool, query = state["rates"], state["pool"], state["query"]
         assert isinstance(query, dict)
         self._judge.restore({term: float(str(weight)) for term, weight in query.items()})

@@ -27,12 +27,14 @@ class Lessons:
         self._brain = brain
         brain.visited = []
         brain.rates.told()
+        brain.worth.told()
         self._noted()
 
     def _noted(self) -> None:
         """What others know is what is known here."""
         model = self._brain.model
-        self._weights, self._squares = model.weights.copy(), model.squares.copy()
+        # What is given is worked out by everybody from what all have read.
+        self._weights, self._squares = model.weights - model.given, model.squares.copy()
         self._bins = self._brain.reward.counts()
 
     def lesson(self) -> Carry:
@@ -48,10 +50,10 @@ class Lessons:
             "asked": packed_texts([asked for asked, _, _ in visited]),
             "found": packed_texts(["" if found == asked else found for asked, found, _ in visited]),
             "rewards": packed_array(np.array([_FAILED if it[2] is None else it[2] for it in visited], np.float32)),
-            "slots": packed_array(slots), "weights": packed_array((model.weights - self._weights)[slots]),
+            "slots": packed_array(slots), "weights": packed_array((model.weights - model.given - self._weights)[slots]),
             "squares": packed_array((model.squares - self._squares)[slots]),
             "bins": packed_array(places), "pages": packed_array(bins[places].astype(np.int32)),
-            "rates": brain.rates.told(),
+            "rates": brain.rates.told(), "worth": brain.worth.told(),
         }  # fmt: skip
         self._noted()
         return lesson
@@ -72,6 +74,9 @@ class Lessons:
         brain.reward.add(dict(zip(places.tolist(), pages.tolist(), strict=True)))
         self._bins[places] += pages
         brain.rates.hear(cast("Mapping[str, Carry]", told["rates"]))
+        # A lesson that was left behind by an earlier version has none.
+        if isinstance(worth := told.get("worth"), dict):
+            brain.worth.hear(worth)
         rewards = array_of(told["rewards"], np.float32).tolist()
         for asked, found, reward in zip(texts_of(told["asked"]), texts_of(told["found"]), rewards, strict=True):
             brain.fetched(asked, found or asked, None if reward == _FAILED else reward)
@@ -87,12 +92,14 @@ class Lessons:
     def take(self, beliefs: Carry) -> None:
         """Believe what others believe; the links that wait stay."""
         brain = self._brain
-        groups = list(brain.rates.names)
+        groups, asked = list(brain.rates.names), brain.worth.asked
         model = Online(rate=brain.model.rate, caution=brain.model.caution)
-        brain.model.weights, brain.model.squares = model.weights, model.squares
+        brain.model.weights, brain.model.squares, brain.model.given = model.weights, model.squares, model.given
         brain.restore({**cast("Mapping[str, Carry]", beliefs), "pool": brain.pool.state()})
         if groups:
             brain.pool.renumber(brain.rates.numbers(groups))
+        brain.worth.ask(asked)
         brain.rates.told()
+        brain.worth.told()
         brain.visited = []
         self._noted()

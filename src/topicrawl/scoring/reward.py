@@ -19,14 +19,15 @@ _LEAST, _MOST = 0.08, 0.25
 class Reward:
     """From similarity to a reward between 0 and 1.
 
-        reward(c) = 1 / (1 + exp(−25·(c − c₀)))
+        reward(c) = (s(c) − s(0)) / (1 − s(0)),   s(c) = 1 / (1 + exp(−25·(c − c₀)))
 
     c₀: what nine of ten pages so far stay below, within [.08, .25]: how similar a relevant page is depends on the
-    topic's words, so the bar is set by what the crawl meets.
+    topic's words, so the bar is set by what the crawl meets. A page without any of them is worth nothing, however low
+    the bar: a crawl that meets nothing relevant for long would learn to like what it meets.
 
     >>> reward = Reward()
     >>> [reward(0.01) < 0.2 for _ in range(19)].count(True), round(reward(0.2), 3), round(reward(0.1), 3)
-    (19, 0.953, 0.622)
+    (19, 0.946, 0.571)
     """
 
     def __init__(self) -> None:
@@ -47,7 +48,9 @@ class Reward:
     def __call__(self, similarity: float) -> float:
         self._counts[int(min(1.0, max(0.0, similarity)) * _BINS)] += 1
         self._pages += 1
-        return 1 / (1 + exp(-_STEEP * (similarity - self.bar)))
+        bar = self.bar
+        least = 1 / (1 + exp(_STEEP * bar))
+        return (1 / (1 + exp(-_STEEP * (similarity - bar))) - least) / (1 - least)
 
     def counts(self) -> NDArray[np.int64]:
         """How many pages there were of each similarity, in thousandths."""

@@ -40,6 +40,7 @@ class Traits:
     alike: Floats  # similarity of each link's texts to the topic: links × TEXTS
     flat: Hashes  # features of all links, one behind the other
     lengths: NDArray[np.int32]
+    said: Hashes  # the terms of the links' own texts
     groups: list[Group]
 
 
@@ -75,7 +76,7 @@ class Observer:
         groups = {path: (url, f"{url} {_tail(path)}") for path in {link.tag_path: None for link in links}}
         leads = map(self._memory.groups.__getitem__, to.tolist())
         return Traits(
-            self._alike(said, to), *self._features(said, to),
+            self._alike(said, to), *self._features(said, to), said.hashes[: int(said.sizes[: len(links)].sum())],
             [(*groups[link.tag_path], *lead) for link, lead in zip(links, leads, strict=True)],
         )  # fmt: skip
 

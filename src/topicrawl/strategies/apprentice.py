@@ -1,8 +1,9 @@
 """Topicrawl's own crawler: it starts as a mixture of the papers' ideas and learns from every page it fetches.
 
 A link is scored by what its texts say about the topic (Batsakis 2007, Eq 7; Hersovici et al. 1998), by what its
-siblings, its directory and its host have led to (Aggarwal, Al-Garawi and Yu 2001), and by what was learned online from
-the features of links that led to relevant pages. Links that wait are scored anew every few pages.
+siblings, its directory and its host have led to (Aggarwal, Al-Garawi and Yu 2001), by which pages hold its words, and
+by what was learned online from the features of links that led to relevant pages. Links that wait are scored anew every
+few pages.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ class Apprentice(Strategy):
     known: similarity of anchor, address, surroundings, heading and page to the topic, the page's reward, how many
     links ago the last relevant page was, and how far from a seed the link is; w₀: fixed weights, so that it is good
     from the first page on. rates: how much better than average the links of the same page, the same row on it, the
-    same directory and the same host have done. wᵢ: learned weights of the link's n hashed features. An address with
-    several links is worth half what the best says and half what they say on average. Examples, where there are any,
-    teach it before the first page.
+    same directory and the same host have done. wᵢ: learned weights of the link's n hashed features; a word of its text
+    begins with how much better than average the pages were that hold it. An address with several links is worth half
+    what the best says and half what they say on average. Examples, where there are any, teach it before the first page.
 
     With nothing learned yet, a link whose anchor is the topic and one that says nothing:
 
@@ -49,7 +50,7 @@ class Apprentice(Strategy):
     >>> visit = Visit(1, Link("http://a/"), Place(1.0), "http://a/", Page("http://a/", links=links), 0.0)
     >>> crawler.learn(visit)
     >>> [round(place.score, 3) for place in crawler.place(links, visit)]
-    [0.492, 0.074]
+    [0.463, 0.066]
     """
 
     name = "apprentice"
