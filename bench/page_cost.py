@@ -1,6 +1,7 @@
 """What a page costs the crawler itself: reading it, judging it, learning from it, placing its links, scoring anew.
 
     .venv/bin/python bench/page_cost.py [--strategy apprentice] [--pages 200] [--rounds 5] [--webs 1000,4500] [--plain]
+    .venv/bin/python bench/page_cost.py --recorded ../shared/webs/wikispeedia
 
 Pages are made: 38 KB, 100 links, 1,700 words each (29 KB with `--plain`). Every round is a new crawler that has seen
 as many pages before. How much there is to learn depends on how many of a page's links are new to the crawler, so the
@@ -9,7 +10,8 @@ to what was fetched, or are known from six pages already; in a crawl of 1,000 pa
 37 %. Each figure is the mean over the pages of the best of all rounds, in milliseconds, so that what others do on the
 machine counts little; the median of the rounds is printed beside it. `slowed` tells how far to trust both: between
 pages a fixed piece of arithmetic is timed, and this is its mean in the median round against its best. On a machine that
-shares its cores with others it can be 1.5 and more; `at rest` is the median divided by it.
+shares its cores with others it can be 1.5 and more; `at rest` is the median divided by it. With `--recorded` the pages
+are those of a recorded web that have between 36 and 44 KB, in an order drawn by lot.
 """
 
 from __future__ import annotations
@@ -17,13 +19,15 @@ from __future__ import annotations
 import argparse
 import gc
 import statistics
+import sys
 import time
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from topicrawl import strategies
+from topicrawl import Recording, strategies
 from topicrawl.parse import read
 from topicrawl.records import Link, Place, Response, Visit
 from topicrawl.relevance.vsm import Vsm
@@ -43,6 +47,17 @@ def made(count: int, *, plain: bool, web: int) -> list[Response]:
             headers = {"content-type": "text/html; charset=utf-8"}
             pages.append(Response(url, url, 200, headers, answer.partition(b"\r\n\r\n")[2]))
     return pages[:count]
+
+
+def recorded(path: Path, count: int) -> list[Response]:
+    """Some pages of a recorded web, of about 40 KB."""
+    web = Recording(path)
+    answers = [web.answer(url) for url in sorted(web)]
+    found = [it for it in answers if it.status == 200 and it.url == it.final_url and 36_000 <= len(it.body) <= 44_000]
+    if len(found) < 2:
+        sys.exit(f"{path}: fewer than two pages between 36 and 44 KB")
+    Random(SEED).shuffle(found)
+    return found[:count]
 
 
 class Round(NamedTuple):
@@ -92,20 +107,29 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--webs", default="1000,4500,20000", help="how many addresses the pages link to, with commas")
     parser.add_argument("--plain", action="store_true", help="prose with little markup")
+    parser.add_argument("--recorded", type=Path, help="pages of a recorded web in place of made ones")
     options = parser.parse_args()
     # As the command does in its own process.
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
+    if options.recorded is not None:
+        pages = recorded(options.recorded, 2 * options.pages)
+        shown(f"of {options.recorded.name}", pages, options)
+        return
     for web in map(int, options.webs.split(",")):
         pages = made(2 * options.pages, plain=options.plain, web=web)
-        size = sum(len(page.body) for page in pages) / len(pages)
-        print(f"{options.pages} pages of {size / 1000:.0f} KB that link to {web} addresses, milliseconds a page")
-        print(
-            f"{'strategy':14}"
-            + "".join(f"{stage:>12}" for stage in (*STAGES, "in all", "median", "slowed", "at rest", "looked at"))
-        )
-        for spec in options.strategy.split(","):
-            print(f"{spec:14}{measured(pages, spec, options.rounds)}", flush=True)
+        shown(f"that link to {web} addresses", pages, options)
+
+
+def shown(which: str, pages: Sequence[Response], options: argparse.Namespace) -> None:
+    size = sum(len(page.body) for page in pages) / len(pages)
+    print(f"{len(pages) // 2} pages of {size / 1000:.0f} KB {which}, milliseconds a page")
+    print(
+        f"{'strategy':14}"
+        + "".join(f"{stage:>12}" for stage in (*STAGES, "in all", "median", "slowed", "at rest", "looked at"))
+    )
+    for spec in options.strategy.split(","):
+        print(f"{spec:14}{measured(pages, spec, options.rounds)}", flush=True)
 
 
 def measured(pages: Sequence[Response], spec: str, count: int) -> str:

@@ -92,7 +92,7 @@ class Lessons:
     def take(self, beliefs: Carry) -> None:
         """Believe what others believe; the links that wait stay."""
         brain = self._brain
-        groups, asked = list(brain.rates.names), brain.worth.asked
+        groups, asked = list(brain.rates.names), brain.worth.asked.copy()
         model = Online(rate=brain.model.rate, caution=brain.model.caution)
         brain.model.weights, brain.model.squares, brain.model.given = model.weights, model.squares, model.given
         brain.restore({**cast("Mapping[str, Carry]", beliefs), "pool": brain.pool.state()})

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from topicrawl.learn.online import Floats, Hashes
 from topicrawl.packing import array_of, packed_array
 from topicrawl.records import Carry
+from topicrawl.scoring.column import Column
 from topicrawl.scoring.features import MIXED, SALTS
 from topicrawl.scoring.terms import hashed
 from topicrawl.text.bag import Bag, Vocabulary
@@ -49,7 +50,7 @@ class Worth:
     def __init__(self) -> None:
         self._sums: Floats = np.zeros(_SLOTS, np.float32)
         self._counts: Floats = np.zeros(_SLOTS, np.float32)
-        self._asked: list[int] = []  # hashes of terms in texts of links, in the order in which they came
+        self._asked = Column(np.zeros(0, np.uint32))  # hashes of terms in texts of links, in the order they came
         self._is_asked: NDArray[np.bool_] = np.zeros(_SLOTS, np.bool_)
         self._hashes: WeakKeyDictionary[Vocabulary, Hashes] = WeakKeyDictionary()  # by number; 0: not known yet
         self._new: list[tuple[Slots, float]] | None = None  # pages since others were told
@@ -80,20 +81,23 @@ class Worth:
 
     def ask(self, hashes: Hashes) -> None:
         """These terms have stood in texts of links."""
-        slots = hashes >> _SHIFT
-        if not self._is_asked[slots].all():
-            # Of two terms that share a slot, one is asked.
-            pairs = zip(slots.tolist(), hashes.tolist(), strict=True)
-            new = {slot: term for slot, term in pairs if not self._is_asked[slot]}
-            self._asked += new.values()
-            self._is_asked[list(new)] = True
-        if len(self._asked) > _MOST_ASKED:
-            self._is_asked[self.asked[: _MOST_ASKED // 5] >> _SHIFT] = False
-            del self._asked[: _MOST_ASKED // 5]
+        new = hashes[~self._is_asked[hashes >> _SHIFT]].tolist()
+        if not new:
+            return
+        # Of two terms that share a slot, one is asked.
+        terms = np.array(list({term >> int(_SHIFT): term for term in new}.values()), np.uint32)
+        self._is_asked[terms >> _SHIFT] = True
+        self._asked.extend([terms])
+        if len(self.asked) > _MOST_ASKED:
+            gone, kept = np.split(self.asked, [_MOST_ASKED // 5])
+            self._is_asked[gone >> _SHIFT] = False
+            self._asked.replace(kept.copy())
 
     @property
     def asked(self) -> Hashes:
-        return np.array(self._asked, np.uint32)
+        """Hashes of the terms, in the order in which they came."""
+        asked: Hashes = self._asked.values
+        return asked
 
     def weights(self, base: float) -> tuple[Hashes, Floats]:
         """The features of all terms that have stood in texts of links, and what each is worth there."""
@@ -125,7 +129,7 @@ class Worth:
         """Go on from a state; terms that were asked here are asked no more."""
         for table in (self._sums, self._counts, self._is_asked):
             table.fill(0)
-        self._asked = []
+        self._asked.replace(np.zeros(0, np.uint32))
         self.hear(state)
         self.ask(array_of(state["asked"], np.uint32))
 
