@@ -12,6 +12,7 @@ from topicrawl.records import Link, Page, Place, Visit
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.scoring.brain import Brain
 from topicrawl.scoring.lessons import Lessons
+from topicrawl.scoring.terms import hashed
 from topicrawl.topic import Topic
 
 WORDS = ("dengue", "fever", "mosquito", "train", "steam", "night", "owl", "river")
@@ -80,18 +81,18 @@ def test_workers_that_hear_each_other_believe_the_same_and_so_does_one_who_comes
     assert all(rate == pytest.approx(others[0]["rates"][name], abs=2e-3) for name, rate in known.items())  # type: ignore[index]
 
 
-def test_what_words_are_worth_is_known_to_all_who_ask_whoever_has_read_them() -> None:
-    (reader, tells), (other, hears) = apprentices(2)
+def test_one_who_comes_later_begins_with_what_words_are_worth_to_another_and_keeps_asking_for_its_own() -> None:
+    (reader, tells), (late, hears) = apprentices(2)
     random = Random(3)
     for number in range(20):
         reader.learn(visit(number, random))
-    other.worth.ask(reader.worth.asked)
-    assert not other.worth.weights(0.1)[1].any()
-    lesson = tells.lesson()
-    assert lesson is not None
-    hears.hear(json.loads(json.dumps(lesson)))
-    assert other.worth.weights(0.1)[1].any()
-    assert np.allclose(other.worth.weights(0.1)[1], reader.worth.weights(0.1)[1])
+    word = np.array([hashed("something")], np.uint32)
+    late.worth.ask(word)
+    hears.take(json.loads(json.dumps(tells.beliefs())))
+    count = len(reader.worth.asked)
+    assert late.worth.asked.tolist() == [*reader.worth.asked.tolist(), *word.tolist()]
+    assert np.array_equal(late.worth.weights(0.1)[1][:count], reader.worth.weights(0.1)[1])
+    assert late.worth.weights(0.1)[1][:count].any()
 
 
 def test_whoever_found_a_link_learns_from_what_another_found_behind_it() -> None:

@@ -69,18 +69,6 @@ def test_a_state_brings_everything_back_and_forgets_what_was_there() -> None:
     assert after.asked.tolist() == before.asked.tolist()
 
 
-def test_what_is_told_makes_another_believe_the_same_and_is_told_once() -> None:
-    speaker, hearer, vocabulary = Worth(), Worth(), Vocabulary(lexicon("xx"))
-    speaker.told()
-    for text, reward in PAGES:
-        speaker.seen(bag(text, vocabulary), reward)
-    for _ in range(2):
-        hearer.hear(json.loads(json.dumps(speaker.told())))
-    for worth in (speaker, hearer):
-        worth.ask(hashes("owl", "train", "night", "never"))
-    assert weights(hearer) == weights(speaker) == weights(read())
-
-
 def test_of_too_many_words_of_links_the_first_are_forgotten_until_they_come_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

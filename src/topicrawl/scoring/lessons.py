@@ -2,8 +2,9 @@
 
 A page is fetched by one worker, and the link to it was mostly seen by another, who alone knows its features. So a
 lesson says which addresses were fetched and what they were worth, and whoever has links to them learns from these and
-tells, in its next lesson, by how much its weights have moved. What words are worth is told as sums over the pages since
-the last lesson. That is one to three kilobytes for a page of 40, the less the more pages a lesson is about.
+tells, in its next lesson, by how much its weights have moved. That is a kilobyte for a page, whatever the page's size.
+What words are worth each finds out by the pages it reads itself: it would be three times as much to tell, and crawls
+in which it was told found less. Whoever comes later begins with what one of the others has found out.
 """
 
 from __future__ import annotations
@@ -28,13 +29,12 @@ class Lessons:
         self._brain = brain
         brain.visited = []
         brain.rates.told()
-        brain.worth.told()
         self._noted()
 
     def _noted(self) -> None:
         """What others know is what is known here."""
         model = self._brain.model
-        # What is given is worked out by everybody from what all have read.
+        # What is given comes from the pages that were read here.
         self._weights, self._squares = model.weights - model.given, model.squares.copy()
         self._bins = self._brain.reward.counts()
 
@@ -54,7 +54,7 @@ class Lessons:
             "slots": packed_array(slots), "weights": packed_array((model.weights - model.given - self._weights)[slots]),
             "squares": packed_array((model.squares - self._squares)[slots]),
             "bins": packed_array(places), "pages": packed_array(bins[places].astype(np.int32)),
-            "rates": brain.rates.told(), "worth": brain.worth.told(),
+            "rates": brain.rates.told(),
         }  # fmt: skip
         self._noted()
         return lesson
@@ -75,9 +75,6 @@ class Lessons:
         brain.reward.add(dict(zip(places.tolist(), pages.tolist(), strict=True)))
         self._bins[places] += pages
         brain.rates.hear(cast("Mapping[str, Carry]", told["rates"]))
-        # A lesson that was left behind by an earlier version has none.
-        if isinstance(worth := told.get("worth"), dict):
-            brain.worth.hear(worth)
         rewards = array_of(told["rewards"], np.float32).tolist()
         for asked, found, reward in zip(texts_of(told["asked"]), texts_of(told["found"]), rewards, strict=True):
             brain.fetched(asked, found or asked, None if reward == _FAILED else reward)
@@ -101,6 +98,5 @@ class Lessons:
             brain.pool.renumber(brain.rates.numbers(groups))
         brain.worth.ask(asked)
         brain.rates.told()
-        brain.worth.told()
         brain.visited = []
         self._noted()

@@ -26,9 +26,6 @@ _DOUBT = 10.0  # pages' worth of belief that a word is like all others
 _STRENGTH = 15.0  # the weight of a word that stands on perfect pages only, where the average page is worthless
 _MOST_ASKED = 50_000  # terms of links; of more, those that came first are forgotten
 
-Slots = NDArray[np.int32]
-_NONE: Slots = np.zeros(0, np.int32)
-
 
 class Worth:
     """Sums over the pages that hold a term; and which terms have stood in texts of links, since only these are asked.
@@ -53,15 +50,12 @@ class Worth:
         self._asked = Column(np.zeros(0, np.uint32))  # hashes of terms in texts of links, in the order they came
         self._is_asked: NDArray[np.bool_] = np.zeros(_SLOTS, np.bool_)
         self._hashes: WeakKeyDictionary[Vocabulary, Hashes] = WeakKeyDictionary()  # by number; 0: not known yet
-        self._new: list[tuple[Slots, float]] | None = None  # pages since others were told
 
     def seen(self, bag: Bag, reward: float) -> None:
         """A page was read."""
-        slots = (self._hashed(bag) >> _SHIFT).astype(np.int32)
+        slots = self._hashed(bag) >> _SHIFT
         self._sums[slots] += np.float32(reward)
         self._counts[slots] += 1
-        if self._new is not None:
-            self._new.append((slots, reward))
 
     def _hashed(self, bag: Bag) -> Hashes:
         """The hashes of a bag's terms, which are the same in every process, as their numbers are not."""
@@ -106,40 +100,18 @@ class Worth:
         rates = (self._sums[slots] + _DOUBT * base) / (self._counts[slots] + _DOUBT) - base
         return (asked ^ SALTS["anchor"]) * MIXED, (_STRENGTH * rates).astype(np.float32)
 
-    def told(self) -> dict[str, Carry]:
-        """What was read since the last call, for others; from the first call on it is noted down."""
-        new, self._new = self._new or [], []
-        slots, places = np.unique(np.concatenate([_NONE, *(slots for slots, _ in new)]), return_inverse=True)
-        rewards = np.repeat([reward for _, reward in new], [len(slots) for slots, _ in new])
-        counts = np.bincount(places, minlength=len(slots)).astype(np.float32)
-        sums = np.bincount(places, rewards, len(slots)).astype(np.float32)
-        return _packed(slots, sums, counts)
-
-    def hear(self, told: Mapping[str, Carry]) -> None:
-        """Take in what another has read."""
-        slots, sums, counts = _unpacked(told)
-        self._sums[slots] += sums
-        self._counts[slots] += counts
-
     def state(self) -> dict[str, Carry]:
         slots = np.flatnonzero(self._counts).astype(np.int32)
-        return _packed(slots, self._sums[slots], self._counts[slots]) | {"asked": packed_array(self.asked)}
+        return {
+            "slots": packed_array(slots), "sums": packed_array(self._sums[slots]),
+            "counts": packed_array(self._counts[slots]), "asked": packed_array(self.asked),
+        }  # fmt: skip
 
     def restore(self, state: Mapping[str, Carry]) -> None:
         """Go on from a state; terms that were asked here are asked no more."""
         for table in (self._sums, self._counts, self._is_asked):
             table.fill(0)
         self._asked.replace(np.zeros(0, np.uint32))
-        self.hear(state)
+        slots = array_of(state["slots"], np.int32)
+        self._sums[slots], self._counts[slots] = (array_of(state[name], np.float32) for name in ("sums", "counts"))
         self.ask(array_of(state["asked"], np.uint32))
-
-
-def _packed(slots: Slots, sums: Floats, counts: Floats) -> dict[str, Carry]:
-    # Slots come in their order: what lies between them is shorter.
-    gaps = np.diff(slots, prepend=np.int32(0))
-    return {"slots": packed_array(gaps), "sums": packed_array(sums), "counts": packed_array(counts)}
-
-
-def _unpacked(packed: Mapping[str, Carry]) -> tuple[Slots, Floats, Floats]:
-    slots = np.cumsum(array_of(packed["slots"], np.int32), dtype=np.int32)
-    return slots, array_of(packed["sums"], np.float32), array_of(packed["counts"], np.float32)
