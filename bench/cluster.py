@@ -1,9 +1,9 @@
-"""What a frontier in Redis can do: pages a second, bytes a URL, the time a restart takes, and how workers add up.
+"""Benchmark of the Redis frontier: pages per second, bytes per URL, restart time and scaling with workers.
 
 python bench/cluster.py [speed|bytes|restart|paper|scaling|same|chaos …] [--links 1000000]
 
-Everything runs on this machine: a redis-server of its own in a temporary directory, clients and workers beside it, so
-with two cores the figures of four workers say how they share two cores.
+Everything runs on this machine: a separate redis-server in a temporary directory, clients and workers. On two cores,
+four workers share these two cores.
 """
 
 from __future__ import annotations
@@ -24,255 +24,270 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tests.redis_server import RedisServer
+from tests.helpers.redis_server import RedisServer
 
-from topicrawl.cli.loop import run
-from topicrawl.frontier.contract import End, Offer, Rules
-from topicrawl.frontier.redis import Redis
-from topicrawl.frontier.redis_attic import Attic
-from topicrawl.frontier.redis_crawl import first_facts
-from topicrawl.frontier.redis_server import TAG, Server, info
-from topicrawl.records import Link, Place
+from topicrawl.cli.event_loop import run_async
+from topicrawl.frontier.base import Completion, FrontierRules, Offer
+from topicrawl.frontier.redis.frontier import RedisFrontier
+from topicrawl.frontier.redis.overflow import OverflowStore
+from topicrawl.frontier.redis.server import HASH_TAG, RedisConnection, parse_info
+from topicrawl.frontier.redis.shared_crawl import build_initial_facts
+from topicrawl.models import Link, Priority
 
-BASE = f"{TAG}:bench"
+BASE = f"{HASH_TAG}:bench"
 OUT_LINKS = 10
 HOSTS = 50_000
-_MOST = 4000  # pages a second for which links are made up beforehand
+_MOST = 4000  # pages per second for which links are generated in advance
 PARTS = ("speed", "bytes", "restart", "paper", "scaling", "same", "chaos")
 
 
-class Told(NamedTuple):
-    """What a client must know."""
+class ClientConfig(NamedTuple):
+    """Configuration of a client process."""
 
     address: str
     epoch: str
-    start: Start  # where all wait for each other
+    start: Start  # barrier at which all processes wait for each other
 
 
-def url(number: int) -> str:
+def build_url(number: int) -> str:
+    """Return the URL with this number."""
     return f"https://www.site-{number * 7919 % HOSTS:05}.example.org/section-{number % 97}/some-page-{number}.html"
 
 
-def offers(start: int, count: int, source: str = "") -> list[Offer]:
+def build_offers(start: int, count: int, source: str = "") -> list[Offer]:
+    """Return offers of `count` links with consecutive numbers."""
     return [
-        Offer(Link(url(n), source, f"anchor text {n % 1000}", depth=3), Place((n * 2654435761 % 1_000_003) / 1e6))
+        Offer(
+            Link(build_url(n), source, f"anchor text {n % 1000}", depth=3), Priority((n * 2654435761 % 1_000_003) / 1e6)
+        )
         for n in range(start, start + count)
     ]
 
 
-async def opened(address: str, epoch: str = "", rules: Rules | None = None) -> Redis:
-    """A new crawl, or the one of an epoch."""
-    server = Server(address)
+async def open_frontier(address: str, epoch: str = "", rules: FrontierRules | None = None) -> RedisFrontier:
+    """Open the frontier of a new crawl, or of the crawl with this epoch."""
+    server = RedisConnection(address)
     if not epoch:
-        # What a crawl has without options, and the pace of hosts shared with other crawls.
-        facts = first_facts(rules or Rules(lease_seconds=60.0)) | {"pace": f"{TAG}:pace"}
+        # The defaults of a crawl, with host rate limits shared with other crawls.
+        facts = build_initial_facts(rules or FrontierRules(lease_seconds=60.0)) | {"pace": f"{HASH_TAG}:pace"}
         epoch = facts["epoch"]
-        await server.ask("HSET", f"{BASE}:c", *(text for pair in facts.items() for text in pair))
-    return Redis(server, BASE, epoch, f"w{os.getpid()}")
+        await server.execute("HSET", f"{BASE}:c", *(text for pair in facts.items() for text in pair))
+    return RedisFrontier(server, BASE, epoch, f"w{os.getpid()}")
 
 
-async def pages(address: str, epoch: str, seconds: float, found: Iterator[list[Offer]]) -> int:
-    """Lease and complete with the links that were found on each page, 16 pages at a time, as a worker does."""
-    frontier = await opened(address, epoch)
-    done, until = 0, time.monotonic() + seconds
-    while time.monotonic() < until:
+async def process_pages(address: str, epoch: str, seconds: float, found: Iterator[list[Offer]]) -> int:
+    """Lease and complete 16 pages at a time with new links, like a worker. Return the number of pages."""
+    frontier = await open_frontier(address, epoch)
+    done, deadline = 0, time.monotonic() + seconds
+    while time.monotonic() < deadline:
         leases = await frontier.lease(16)
-        done += sum(await frontier.complete_all([End(lease, "fetched", next(found)) for lease in leases]))
-    await frontier.server.close()
+        done += sum(await frontier.complete_all([Completion(lease, "fetched", next(found)) for lease in leases]))
+    await frontier.connection.close()
     return done
 
 
-def found_links(number: int, count: int) -> Iterator[list[Offer]]:
-    """New links for page after page; those for so many pages are made up beforehand."""
+def generate_links(number: int, count: int) -> Iterator[list[Offer]]:
+    """Yield new links for one page after the other. The links of `count` pages are generated in advance."""
     numbers = itertools.count(10_000_000 * (number + 1), OUT_LINKS)
-    made = [offers(start, OUT_LINKS, url(start // 7)) for start in itertools.islice(numbers, count)]
-    return itertools.chain(made, (offers(start, OUT_LINKS, url(start // 7)) for start in numbers))
+    ready = [build_offers(start, OUT_LINKS, build_url(start // 7)) for start in itertools.islice(numbers, count)]
+    return itertools.chain(ready, (build_offers(start, OUT_LINKS, build_url(start // 7)) for start in numbers))
 
 
-def client(told: Told, number: int, seconds: float, answers: Queue[tuple[int, float]]) -> None:
-    found = found_links(number, int(_MOST * seconds / (told.start.parties - 1)))
-    # What other processes make up must not be looked at while the clock runs, nor may one of them run alone.
-    told.start.wait()
+def run_client(config: ClientConfig, number: int, seconds: float, answers: Queue[tuple[int, float]]) -> None:
+    """Process pages in a client process and report their number and the CPU seconds."""
+    links = generate_links(number, int(_MOST * seconds / (config.start.parties - 1)))
+    # All processes start together, after all links are generated.
+    config.start.wait()
     before = time.process_time()
-    # In the loop of a worker.
-    done = run(pages(told.address, told.epoch, seconds, found))
+    # The event loop of a worker.
+    done = run_async(process_pages(config.address, config.epoch, seconds, links))
     answers.put((done, time.process_time() - before))
 
 
-def speed(redis: RedisServer, seconds: float = 10.0) -> float:
-    """Pages a second that one core of the server would do, by what they cost it.
+def measure_speed(redis: RedisServer, seconds: float = 10.0) -> float:
+    """Return the pages per second that one core of the server can process, from its CPU time per page.
 
-    The links are made up before the clock starts: on two cores that would take time from the frontier.
+    The links are generated before the measurement, because on two cores this would take time from the frontier.
     """
     rate = 0.0
 
-    async def begun() -> str:
-        frontier = await opened(redis.address)
-        await frontier.server.ask("FLUSHALL")
-        frontier = await opened(redis.address)
-        await frontier.add(offers(0, 5000))
-        await frontier.server.close()
+    async def start_crawl() -> str:
+        frontier = await open_frontier(redis.address)
+        await frontier.connection.execute("FLUSHALL")
+        frontier = await open_frontier(redis.address)
+        await frontier.add(build_offers(0, 5000))
+        await frontier.connection.close()
         return frontier.epoch
 
     for clients in (1, 2, 4):
-        epoch = asyncio.run(begun())
+        epoch = asyncio.run(start_crawl())
         answers: Queue[tuple[int, float]] = Queue()
-        told = Told(redis.address, epoch, Barrier(clients + 1))
-        running = [Process(target=client, args=(told, n, seconds, answers)) for n in range(clients)]
+        config = ClientConfig(redis.address, epoch, Barrier(clients + 1))
+        running = [Process(target=run_client, args=(config, n, seconds, answers)) for n in range(clients)]
         for process in running:
             process.start()
-        told.start.wait()
-        before = cpu(redis)
-        found = [answers.get() for _ in running]
+        config.start.wait()
+        before = server_cpu_seconds(redis)
+        results = [answers.get() for _ in running]
         for process in running:
             process.join()
-        total, own = sum(done for done, _ in found), sum(used for _, used in found)
-        used = (cpu(redis) - before) / max(total, 1)
+        total, client_cpu = sum(done for done, _ in results), sum(used for _, used in results)
+        server_cpu = (server_cpu_seconds(redis) - before) / max(total, 1)
         print(
             f"frontier, {clients} client(s): {total / seconds:.0f} pages/s with {OUT_LINKS} new out-links each; "
-            f"of CPU {used * 1e6:.0f} µs a page in the server and {own / max(total, 1) * 1e6:.0f} in the clients, "
-            f"so {1 / used:.0f} pages/s with a core for the server"
+            f"CPU per page {server_cpu * 1e6:.0f} µs in the server and {client_cpu / max(total, 1) * 1e6:.0f} µs in "
+            f"the clients, {1 / server_cpu:.0f} pages/s per server core"
         )
-        rate = max(rate, 1 / used)
+        rate = max(rate, 1 / server_cpu)
     return rate
 
 
-def cpu(redis: RedisServer) -> float:
-    """Seconds that the server has computed."""
+def server_cpu_seconds(redis: RedisServer) -> float:
+    """Return the CPU seconds of the server's main thread."""
     assert redis.process is not None
-    # Of its main thread, to the nanosecond: ticks would blame it for what others do.
+    # schedstat counts nanoseconds; clock ticks would include the time of other processes.
     return int(Path(f"/proc/{redis.process.pid}/schedstat").read_text().split()[0]) / 1e9
 
 
-async def memory(frontier: Redis) -> int:
-    return int(info(await frontier.server.ask("INFO", "memory"))["used_memory"])
+async def server_memory(frontier: RedisFrontier) -> int:
+    """Return the memory use of the server in bytes."""
+    return int(parse_info(await frontier.connection.execute("INFO", "memory"))["used_memory"])
 
 
-class Bytes(NamedTuple):
-    """What a link costs."""
+class LinkBytes(NamedTuple):
+    """Memory per link in bytes, by state."""
 
     waiting: float
-    away: float
+    overflow: float
     done: float
 
 
-async def filled(redis: RedisServer, links: int) -> tuple[str, Bytes]:
-    """So many links that wait, half of them put away, and as many that are done; bytes for each of the kinds."""
-    frontier = await opened(redis.address)
-    await frontier.server.ask("FLUSHALL")
-    frontier = await opened(redis.address)
-    # Hosts have a price of their own, and it is not that of links.
-    none = await memory(frontier)
+async def measure_bytes(redis: RedisServer, links: int) -> tuple[str, LinkBytes]:
+    """Fill the frontier with waiting links, half of them in the overflow, and as many done links.
+
+    Return the epoch of the crawl and the memory per link.
+    """
+    frontier = await open_frontier(redis.address)
+    await frontier.connection.execute("FLUSHALL")
+    frontier = await open_frontier(redis.address)
+    # The memory of hosts is measured separately from that of links.
+    initial = await server_memory(frontier)
     for start in range(0, HOSTS, 1000):
-        await frontier.settle([url(-n) for n in range(start, start + 1000)], "fetched")
-    empty = await memory(frontier)
-    print(f"{(empty - none) / HOSTS:.0f} bytes for a host")
+        await frontier.mark_done([build_url(-n) for n in range(start, start + 1000)], "fetched")
+    with_hosts = await server_memory(frontier)
+    print(f"{(with_hosts - initial) / HOSTS:.0f} bytes per host")
     for start in range(0, links, 1000):
-        await frontier.settle([url(n) for n in range(start, start + 1000)], "fetched")
-    done = (await memory(frontier) - empty) / links
-    before = await memory(frontier)
+        await frontier.mark_done([build_url(n) for n in range(start, start + 1000)], "fetched")
+    done = (await server_memory(frontier) - with_hosts) / links
+    before = await server_memory(frontier)
     for start in range(links, 2 * links, 500):
-        await frontier.add(offers(start, 500, url(start)))
-    waiting = (await memory(frontier) - before) / links
-    away = waiting - await put_away(frontier, links // 2)
-    await frontier.server.close()
-    return frontier.epoch, Bytes(waiting, away, done)
+        await frontier.add(build_offers(start, 500, build_url(start)))
+    waiting = (await server_memory(frontier) - before) / links
+    overflow = waiting - await move_to_overflow(frontier, links // 2)
+    await frontier.connection.close()
+    return frontier.epoch, LinkBytes(waiting, overflow, done)
 
 
-async def put_away(frontier: Redis, room: int) -> float:
-    """Put links away until there are so many left; returns bytes that each of them has freed."""
-    await frontier.server.ask("HSET", f"{frontier.base}:c", "room", room)
-    begun, before, moved = time.monotonic(), await memory(frontier), 0
-    while step := await Attic(frontier).tidy():
+async def move_to_overflow(frontier: RedisFrontier, room: int) -> float:
+    """Move links to the overflow until `room` links are left. Return the bytes freed per link."""
+    await frontier.connection.execute("HSET", f"{frontier.key_prefix}:c", "room", room)
+    started, before, moved = time.monotonic(), await server_memory(frontier), 0
+    while step := await OverflowStore(frontier).rebalance():
         moved -= step
-    print(f"{moved} links put away, {moved / (time.monotonic() - begun):.0f} a second")
-    return (before - await memory(frontier)) / moved
+    print(f"{moved} links moved to the overflow, {moved / (time.monotonic() - started):.0f} per second")
+    return (before - await server_memory(frontier)) / moved
 
 
-def restart(redis: RedisServer, epoch: str, links: int) -> None:
-    async def counted() -> Any:
-        frontier = await opened(redis.address, epoch)
+def measure_restart(redis: RedisServer, epoch: str, links: int) -> None:
+    """Kill the server, restart it and print the time until all links are back."""
+
+    async def count_links() -> Any:
+        frontier = await open_frontier(redis.address, epoch)
         try:
-            return await frontier.counts()
+            return await frontier.get_counts()
         finally:
-            await frontier.server.close()
+            await frontier.connection.close()
 
-    before = asyncio.run(counted())
+    before = asyncio.run(count_links())
     redis.kill()
-    begun = time.monotonic()
+    started = time.monotonic()
     redis.start()
-    while asyncio.run(counted()) != before:
+    while asyncio.run(count_links()) != before:
         time.sleep(0.1)
-    print(f"restart after kill -9 with {2 * links} known links: {time.monotonic() - begun:.1f} s; all there: {before}")
+    print(f"restart after kill -9 with {2 * links} links: {time.monotonic() - started:.1f} s; recovered: {before}")
 
 
-def scaling(folder: Path) -> None:
-    """Whole crawls of a site on this machine by 1, 2 and 4 workers; CPU is what they share."""
-    from tests.chaos.cluster import Attacked, Plan
+def measure_scaling(folder: Path) -> None:
+    """Crawl a site on this machine with 1, 2 and 4 workers, which share the CPU, and print the rates."""
+    from tests.helpers.chaos_cluster import ChaosCluster, Plan
 
     for workers in (1, 2, 4):
         plan = Plan(pages=3000, hosts=100, workers=workers, kills=0, delay=0.0, lease=30.0)
-        here = folder / f"scaling-{workers}"
-        here.mkdir()
-        redis = RedisServer(here / "redis")
+        crawl_folder = folder / f"scaling-{workers}"
+        crawl_folder.mkdir()
+        redis = RedisServer(crawl_folder / "redis")
         redis.start()
-        script = Path(__file__).parent.parent / "tests" / "chaos" / "site.py"
-        command = [sys.executable, str(script), str(plan.pages), str(plan.hosts), str(here / "requests.log")]
+        script = Path(__file__).parent.parent / "tests" / "helpers" / "chaos_site.py"
+        command = [sys.executable, str(script), str(plan.pages), str(plan.hosts), str(crawl_folder / "requests.log")]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as site:
             assert site.stdout is not None
-            crawl = Attacked(here, redis, int(site.stdout.readline()), plan)
-            crawl.first()
+            crawl = ChaosCluster(crawl_folder, redis, int(site.stdout.readline()), plan)
+            crawl.start_crawl()
             crawl.wait_for(2)
             for _ in range(workers - 1):
-                crawl.worker()
-            crawl.ended()
-            times = [at for at, _, path in crawl.requests() if path.startswith("/p/")]
-            middle = sorted(times)[len(times) // 4 : -len(times) // 10 or None]
-            rate = len(middle) / (middle[-1] - middle[0])
-            print(f"{workers} worker(s) on {os.cpu_count()} cores: {rate:.0f} pages/s, {len(set(crawl.kept()))} pages")
+                crawl.start_worker()
+            crawl.wait_for_exit()
+            times = [started for started, _, path in crawl.read_requests() if path.startswith("/p/")]
+            steady = sorted(times)[len(times) // 4 : -len(times) // 10 or None]
+            rate = len(steady) / (steady[-1] - steady[0])
+            print(
+                f"{workers} worker(s) on {os.cpu_count()} cores: {rate:.0f} pages/s, "
+                f"{len(set(crawl.stored_pages()))} pages"
+            )
             site.kill()
         redis.kill()
 
 
-def paper(cost: Bytes, rate: float) -> None:
-    """What a thousand million URLs need, by these figures."""
-    fetched, queued, away = 1e8, 5e7, 8.5e8
-    sizes = {"done": fetched * cost.done, "in queues": queued * cost.waiting, "put away": away * cost.away}
-    print("10⁹ URLs by these figures, 10⁸ of them fetched, 5·10⁷ in the queues (--capacity), the rest put away:")
+def print_projection(cost: LinkBytes, rate: float) -> None:
+    """Print the projected resources for 10⁹ URLs."""
+    fetched, queued, overflow = 1e8, 5e7, 8.5e8
+    sizes = {"done": fetched * cost.done, "in queues": queued * cost.waiting, "overflow": overflow * cost.overflow}
+    print("projection for 10⁹ URLs, 10⁸ fetched, 5·10⁷ in the queues (--capacity), the rest in the overflow:")
     print(f"  memory of the server {sum(sizes.values()) / 1e9:.0f} GB:", end=" ")
     print(", ".join(f"{name} {size / 1e9:.1f} GB" for name, size in sizes.items()))
-    print(f"  10⁸ pages at {rate:.0f} pages/s: {fetched / rate / 3600:.0f} h of one core of the server")
-    print(f"  at 100 pages/s a core, {rate / 100:.0f} cores of workers keep it busy;", end=" ")
+    print(f"  10⁸ pages at {rate:.0f} pages/s: {fetched / rate / 3600:.0f} h of one server core")
+    print(f"  at 100 pages/s per core, {rate / 100:.0f} worker cores saturate it;", end=" ")
     print(f"10 cores take {fetched / 1000 / 86400:.1f} days")
 
 
 def main() -> None:
+    """Run the selected parts of the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", default=PARTS, choices=[[], *PARTS])
     parser.add_argument("--links", type=int, default=1_000_000)
     options = parser.parse_args()
     print(f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the start")
     with tempfile.TemporaryDirectory() as folder:
-        # As in deploy/redis.conf.
+        # The settings of deploy/redis.conf.
         settings = ("--appendfsync", "everysec", "--auto-aof-rewrite-min-size", "256mb")
         redis = RedisServer(Path(folder) / "redis", *settings)
         redis.start()
         try:
-            rate = speed(redis) if {"speed", "paper"} & set(options.parts) else 0.0
+            rate = measure_speed(redis) if {"speed", "paper"} & set(options.parts) else 0.0
             if {"bytes", "restart", "paper"} & set(options.parts):
-                epoch, cost = asyncio.run(filled(redis, options.links))
+                epoch, cost = asyncio.run(measure_bytes(redis, options.links))
                 print(
-                    f"{options.links} links: {cost.waiting:.0f} bytes for one that waits, {cost.away:.0f} for one that "
-                    f"is put away, {cost.done:.1f} for one that is done"
+                    f"{options.links} links: {cost.waiting:.0f} bytes per waiting link, {cost.overflow:.0f} per link "
+                    f"in the overflow, {cost.done:.1f} per done link"
                 )
                 if "restart" in options.parts:
-                    restart(redis, epoch, options.links)
+                    measure_restart(redis, epoch, options.links)
                 if "paper" in options.parts:
-                    paper(cost, rate)
+                    print_projection(cost, rate)
         finally:
             redis.kill()
         if "scaling" in options.parts:
-            scaling(Path(folder))
+            measure_scaling(Path(folder))
     if "same" in options.parts:
         subprocess.run([sys.executable, str(Path(__file__).parent / "cluster_same.py")], check=True)
     if "chaos" in options.parts:

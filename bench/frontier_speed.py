@@ -1,4 +1,4 @@
-"""How fast the frontiers are at 50,000 hosts and 1,000,000 waiting links, and what a URL costs.
+"""Speed and memory use of the frontiers with 50,000 hosts and 1,000,000 waiting links.
 
 python bench/frontier_speed.py [memory|sqlite|both] [--links 1000000] [--hosts 50000]
 """
@@ -15,105 +15,111 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from topicrawl.frontier.contract import Frontier, Offer, Rules
-from topicrawl.frontier.memory import Memory
-from topicrawl.frontier.sqlite import Sqlite
-from topicrawl.records import Link, Place
+from topicrawl.frontier.base import Frontier, FrontierRules, Offer
+from topicrawl.frontier.memory import MemoryFrontier
+from topicrawl.frontier.sqlite.frontier import SqliteFrontier
+from topicrawl.models import Link, Priority
 
-clock = time.thread_time  # other programs on this machine must not count; the disk's own time does not either
+clock = time.thread_time  # CPU time, so that other programs and disk waits do not count
 PAGES = 3000  # measured leases
 
 
-def rss() -> int:
-    """Bytes in memory now."""
+def current_rss() -> int:
+    """Return the resident memory in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
-def page(start: int, count: int, hosts: int, draw: random.Random, source: str = "") -> list[Offer]:
-    """The links of a page: four of five stay on its host, the others lead anywhere; 70 characters on average."""
-    home = source.split("/")[2] if source else name(int(hosts * draw.random() ** 3))  # few hosts have most pages
+def generate_links(start: int, count: int, hosts: int, draw: random.Random, source: str = "") -> list[Offer]:
+    """Return the links of a page. Four of five stay on its host. A URL has 70 characters on average."""
+    home = source.split("/")[2] if source else host_name(int(hosts * draw.random() ** 3))  # few hosts have most pages
     offers = []
     for number in range(start, start + count):
-        host = home if draw.random() < 0.8 else name(int(hosts * draw.random()))
+        host = home if draw.random() < 0.8 else host_name(int(hosts * draw.random()))
         url = f"https://{host}/section-{number % 97}/some-page-title-{number}.html"
-        offers.append(Offer(Link(url, source, f"anchor text {number % 1000}", depth=3), Place(draw.random())))
+        offers.append(Offer(Link(url, source, f"anchor text {number % 1000}", depth=3), Priority(draw.random())))
     return offers
 
 
-def name(host: int) -> str:
+def host_name(host: int) -> str:
+    """Return the name of the host with this number."""
     return f"www.site-{host:05}.example.org"
 
 
-async def fill(frontier: Frontier, links: int, hosts: int, draw: random.Random) -> float:
-    """Put the links in, a page's worth at a time. Returns seconds."""
+async def fill_frontier(frontier: Frontier, links: int, hosts: int, draw: random.Random) -> float:
+    """Add links in batches of 100. Return the seconds."""
     seconds = 0.0
     for start in range(0, links, 100):
-        offers = page(start, min(100, links - start), hosts, draw)
+        offers = generate_links(start, min(100, links - start), hosts, draw)
         before = clock()
         await frontier.add(offers)
         seconds += clock() - before
     return seconds
 
 
-class Measured:
-    """Times of one kind of call, in microseconds."""
+class CallTimes:
+    """Times of one kind of call in microseconds."""
 
     def __init__(self, name: str) -> None:
         self.name, self.times = name, list[float]()
 
     def print(self) -> None:
+        """Print median, mean, 99th percentile and maximum."""
         ordered = sorted(self.times)
         p99, worst = ordered[len(ordered) * 99 // 100], ordered[-1]
         mean, median = statistics.fmean(ordered), statistics.median(ordered)
         print(f"  {self.name:34} {median:8.0f} median {mean:8.0f} mean {p99:8.0f} p99 {worst:8.0f} worst  µs")
 
 
-async def walk(frontier: Frontier, links: int, hosts: int, now: list[float]) -> None:
-    """Lease and complete as a crawl does: mostly known links, sometimes a page of new ones."""
+async def measure_calls(frontier: Frontier, links: int, hosts: int, now: list[float]) -> None:
+    """Lease and complete pages like a crawl, mostly with known links, and print the times of the calls."""
     draw = random.Random(7)
     lease_time, known_time, new_time = (
-        Measured("lease(1)"),
-        Measured("complete, 95 of 100 known"),
-        Measured("complete, 100 new"),
+        CallTimes("lease(1)"),
+        CallTimes("complete, 95 of 100 known"),
+        CallTimes("complete, 100 new"),
     )
-    places_time = Measured("places of 100 that wait")
-    fresh = links
-    menu = page(links, 95, hosts, draw)
+    priorities_time = CallTimes("priorities of 100 waiting links")
+    next_number = links
+    menu = generate_links(links, 95, hosts, draw)
     await frontier.add(menu)
-    fresh += 95
+    next_number += 95
     for step in range(PAGES):
         now[0] += 0.001
         before = clock()
         (lease,) = await frontier.lease(1)
         lease_time.times.append((clock() - before) * 1e6)
-        count, known, measured = (100, [], new_time) if step % 4 == 0 else (5, menu, known_time)
+        count, known, call_times = (100, [], new_time) if step % 4 == 0 else (5, menu, known_time)
         source = lease.link.url
-        offers = known + page(fresh, count, hosts, draw, source)
-        fresh += count
+        offers = known + generate_links(next_number, count, hosts, draw, source)
+        next_number += count
         before = clock()
         await frontier.complete(lease, "fetched", offers)
-        measured.times.append((clock() - before) * 1e6)
+        call_times.times.append((clock() - before) * 1e6)
         if step % 50 == 0:
             urls = [offer.link.url for offer in offers]
             before = clock()
-            await frontier.places(urls)
-            places_time.times.append((clock() - before) * 1e6)
-    for measured in (lease_time, known_time, new_time, places_time):
-        measured.print()
+            await frontier.get_priorities(urls)
+            priorities_time.times.append((clock() - before) * 1e6)
+    for call_times in (lease_time, known_time, new_time, priorities_time):
+        call_times.print()
 
 
-async def measure(name: str, open_: Callable[[], Frontier], arguments: argparse.Namespace, now: list[float]) -> int:
+async def measure_frontier(
+    name: str, open_: Callable[[], Frontier], arguments: argparse.Namespace, now: list[float]
+) -> int:
+    """Measure one frontier, print the results and return the number of waiting links."""
     draw, links, hosts = random.Random(1), arguments.links, arguments.hosts
-    before = rss()
+    before = current_rss()
     frontier = open_()
-    seconds = await fill(frontier, links, hosts, draw)
-    counts = await frontier.counts()
+    seconds = await fill_frontier(frontier, links, hosts, draw)
+    counts = await frontier.get_counts()
     print(f"{name}: {counts.waiting:,} waiting links on {counts.hosts:,} hosts")
-    print(f"  {'add, 100 new at a time':34} {links / seconds:8,.0f} links/s, {seconds / links * 1e8:.0f} µs a page")
-    print(f"  {'memory a URL':34} {(rss() - before) / links:8.0f} bytes, {(rss() - before) / counts.hosts:.0f} a host")
-    await walk(frontier, links, hosts, now)
+    print(f"  {'add, 100 new at a time':34} {links / seconds:8,.0f} links/s, {seconds / links * 1e8:.0f} µs per page")
+    used = current_rss() - before
+    print(f"  {'memory per URL':34} {used / links:8.0f} bytes, {used / counts.hosts:.0f} per host")
+    await measure_calls(frontier, links, hosts, now)
     started = clock()
-    await frontier.best(10)
+    await frontier.get_best_entries(10)
     print(f"  {'best(10)':34} {(clock() - started) * 1e3:8.1f} ms")
     started = clock()
     await frontier.close()
@@ -122,23 +128,26 @@ async def measure(name: str, open_: Callable[[], Frontier], arguments: argparse.
 
 
 async def main() -> None:
+    """Measure the frontiers named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kind", nargs="?", default="both", choices=("memory", "sqlite", "both"))
     parser.add_argument("--links", type=int, default=1_000_000)
     parser.add_argument("--hosts", type=int, default=50_000)
     arguments = parser.parse_args()
-    now, rules = [1e9], Rules(delay=1.0, lease_seconds=1e9)
+    now, rules = [1e9], FrontierRules(delay=1.0, lease_seconds=1e9)
     if arguments.kind != "memory":
         with tempfile.TemporaryDirectory(dir=".") as folder:
             path = Path(folder) / "frontier.db"
-            waiting = await measure("sqlite", lambda: Sqlite(path, rules, lambda: now[0]), arguments, now)
-            print(f"  {'disk a URL':34} {path.stat().st_size / waiting:8.0f} bytes")
+            waiting = await measure_frontier(
+                "sqlite", lambda: SqliteFrontier(path, rules, lambda: now[0]), arguments, now
+            )
+            print(f"  {'disk per URL':34} {path.stat().st_size / waiting:8.0f} bytes")
             started = clock()
-            frontier = Sqlite(path, rules, lambda: now[0])
+            frontier = SqliteFrontier(path, rules, lambda: now[0])
             print(f"  {'open':34} {(clock() - started) * 1e3:8.1f} ms")
             await frontier.close()
     if arguments.kind != "sqlite":
-        await measure("memory", lambda: Memory(rules, lambda: now[0]), arguments, now)
+        await measure_frontier("memory", lambda: MemoryFrontier(rules, lambda: now[0]), arguments, now)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""What all crawlers of the benchmark are measured with: the CPU seconds of their own process.
+"""CPU time measurement for all crawlers of the benchmark.
 
-The measure runs from the first request to the last page, so that imports, start and shutdown do not count.
-Threads of the process count, the web server does not: it is another process.
+The measurement runs from the first request to the last page, so that imports, start and shutdown do not count. It
+includes all threads of the crawler's process. The web server is a separate process and does not count.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ import time
 
 
 class Meter:
-    """Counts pages, and the time from `start` to the last of them."""
+    """Counter of pages and of the time from `start` to the last page."""
 
     def __init__(self) -> None:
         self.pages = 0
-        self.characters = 0  # of text: shows that text was taken out of the pages, and how much
+        self.characters = 0  # of extracted text, to verify that the crawler extracts it
         self._begin: tuple[float, float] | None = None
         self._end = (0.0, 0.0)
 
     def start(self) -> None:
-        """The first request goes out; later calls change nothing."""
+        """Start the measurement at the first request. Later calls have no effect."""
         if self._begin is None:
             self._begin = _now()
 
     def page(self, title: str, text: str) -> None:
-        """A page is done."""
+        """Count a processed page."""
         self.pages += 1
         self.characters += len(title) + len(text)
         self._end = _now()
 
     def report(self, name: str, version: str) -> None:
-        """One line of JSON, for the driver."""
+        """Print the result as one line of JSON for `speed.py`."""
         if self._begin is None:
-            raise SystemExit(f"{name} made no request")
+            raise SystemExit(f"{name} sent no request")
         cpu, wall = (end - begin for begin, end in zip(self._begin, self._end, strict=True))
         values = {
             "name": name,

@@ -1,10 +1,11 @@
-"""Topicrawl on the benchmark's web: a whole focused crawl into a directory.
+"""Topicrawl on the benchmark web: a complete focused crawl into a directory.
 
     .venv/bin/python bench/own.py http://127.0.0.1:8080/ --pages 1500
 
-The same as `topicrawl crawl` with its defaults (best-first), except for 16 requests at once, no delay, and
-leave to ask loopback addresses. It does what the peers do (title, text, links, robots.txt) and what they do
-not: every page is judged, every link is scored, pages go to WARC, visits and the frontier to SQLite.
+The crawl has the defaults of `topicrawl crawl` with the strategy best_first, except for 16 concurrent requests, no
+delay and permission to fetch loopback addresses. It does the same work as the other crawlers (title, text, links,
+robots.txt). In addition it judges every page, scores every link, and writes pages to WARC, and visits and the frontier
+to SQLite.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from random import Random
 
 from meter import Meter
 from topicrawl import Settings, Topic, __version__, open_crawl
-from topicrawl.cli.loop import run
+from topicrawl.cli.event_loop import run_async
 from website import SEED, Prose
 
 
 async def crawl(first: str, pages: int, directory: Path, *, strategy: str) -> Meter:
+    """Crawl the benchmark web and return the measurement."""
     settings = Settings(
         strategy=strategy, pages=pages, delay=0.0, concurrency=16, allow_net=("127.0.0.0/8",), patience=5.0
     )
@@ -35,14 +37,14 @@ async def crawl(first: str, pages: int, directory: Path, *, strategy: str) -> Me
 
 
 def main() -> None:
+    """Run the crawl and print the measurement."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("first", help="the address of the first page")
+    parser.add_argument("first", help="URL of the first page")
     parser.add_argument("--pages", type=int, default=1500)
     parser.add_argument("--strategy", default="best_first")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
-        made = crawl(options.first, options.pages, Path(directory), strategy=options.strategy)
-        meter = run(made)
+        meter = run_async(crawl(options.first, options.pages, Path(directory), strategy=options.strategy))
     meter.report("Topicrawl", __version__)
 
 

@@ -1,17 +1,17 @@
-"""What a page costs the crawler itself: reading it, judging it, learning from it, placing its links, scoring anew.
+"""CPU time per page of the crawler: parsing, judging, learning, scoring links, rescoring.
 
     .venv/bin/python bench/page_cost.py [--strategy apprentice] [--pages 200] [--rounds 5] [--webs 1000,4500] [--plain]
     .venv/bin/python bench/page_cost.py --recorded ../shared/webs/wikispeedia
 
-Pages are made: 38 KB, 100 links, 1,700 words each (29 KB with `--plain`). Every round is a new crawler that has seen
-as many pages before. How much there is to learn depends on how many of a page's links are new to the crawler, so the
-pages link to webs of several sizes; `looked at` is the share of links whose features were worked out. The others lead
-to what was fetched, or are known from six pages already; in a crawl of 1,000 pages of a recorded encyclopedia it was
-37 %. Each figure is the mean over the pages of the best of all rounds, in milliseconds, so that what others do on the
-machine counts little; the median of the rounds is printed beside it. `slowed` tells how far to trust both: between
-pages a fixed piece of arithmetic is timed, and this is its mean in the median round against its best. On a machine that
-shares its cores with others it can be 1.5 and more; `at rest` is the median divided by it. With `--recorded` the pages
-are those of a recorded web that have between 36 and 44 KB, in an order drawn by lot.
+The pages are generated: 38 KB, 100 links and 1,700 words each (29 KB with `--plain`). Every round uses a new crawler,
+which processes as many pages before the measurement. The cost of learning depends on how many links of a page are new
+to the crawler, so the pages link to webs of several sizes. `scored` is the share of links whose features were computed.
+The other links lead to fetched pages or are known from six pages already; in a crawl of 1,000 pages of a recorded
+encyclopedia the share was 37 %. Each figure is the mean over the pages of the best of all rounds in milliseconds, so
+that other load on the machine has little effect. The median of the rounds is printed next to it. `slowdown` shows the
+reliability of both: a fixed arithmetic workload is timed between pages, and `slowdown` is its mean in the median round
+divided by its best time. On a machine with shared cores it can be 1.5 and more. `adjusted` is the median divided by it.
+With `--recorded` the pages are those of a recorded web with 36 to 44 KB, in random order.
 """
 
 from __future__ import annotations
@@ -28,51 +28,60 @@ from random import Random
 from typing import NamedTuple
 
 from topicrawl import Recording, strategies
-from topicrawl.parse import read
-from topicrawl.records import Link, Place, Response, Visit
+from topicrawl.models import Link, Priority, Response, Visit
+from topicrawl.parse import parse_response
+from topicrawl.parse.parser_cache import ParserCache
+from topicrawl.relevance.topic_judge import TopicJudge
 from topicrawl.relevance.vsm import Vsm
-from topicrawl.strategies.strategy import Setting
+from topicrawl.strategies.base import StrategyContext
 from topicrawl.topic import Topic
 from website import SEED, Prose, Website
 
-STAGES = ("read", "judge", "learn", "place", "score anew")
+STAGES = ("parse", "judge", "learn", "score links", "rescore")
 
 
-def made(count: int, *, plain: bool, web: int) -> list[Response]:
-    """The pages of a made-up site as they come from the network."""
+def generate_pages(count: int, *, plain: bool, web: int) -> list[Response]:
+    """Return the responses of a generated site with links to `web` pages."""
     pages = []
-    for place, (answer, number) in Website(max(web, count), 8, SEED, plain=plain, written=count).answers.items():
+    for address, (response, number) in Website(max(web, count), 8, SEED, plain=plain, written=count).answers.items():
         if number >= 0:
-            url = f"http://{place.decode()}"
+            url = f"http://{address.decode()}"
             headers = {"content-type": "text/html; charset=utf-8"}
-            pages.append(Response(url, url, 200, headers, answer.partition(b"\r\n\r\n")[2]))
+            pages.append(Response(url, url, 200, headers, response.partition(b"\r\n\r\n")[2]))
     return pages[:count]
 
 
-def recorded(path: Path, count: int) -> list[Response]:
-    """Some pages of a recorded web, of about 40 KB."""
+def read_recorded_pages(path: Path, count: int) -> list[Response]:
+    """Return pages of a recorded web of about 40 KB, in random order."""
     web = Recording(path)
-    answers = [web.answer(url) for url in sorted(web)]
-    found = [it for it in answers if it.status == 200 and it.url == it.final_url and 36_000 <= len(it.body) <= 44_000]
-    if len(found) < 2:
+    responses = [web.get_response(url) for url in sorted(web)]
+    chosen = [
+        response
+        for response in responses
+        if response.status == 200 and response.url == response.final_url and 36_000 <= len(response.body) <= 44_000
+    ]
+    if len(chosen) < 2:
         sys.exit(f"{path}: fewer than two pages between 36 and 44 KB")
-    Random(SEED).shuffle(found)
-    return found[:count]
+    Random(SEED).shuffle(chosen)
+    return chosen[:count]
 
 
 class Round(NamedTuple):
-    """What the second half of the pages showed."""
+    """Measurements of the second half of the pages."""
 
     rows: list[list[float]]  # seconds of each stage, for each page
-    share: float  # of the links, that were looked at
-    fixed: list[float]  # seconds of the same piece of work, after each page
+    share: float  # share of the links whose features were computed
+    fixed: list[float]  # seconds of the fixed workload, after each page
 
 
-def crawled(pages: Sequence[Response], spec: str) -> Round:
+def run_round(pages: Sequence[Response], spec: str) -> Round:
+    """Process the pages with a new strategy and measure each stage."""
     topic = Topic.of(" ".join(Prose(Random(SEED)).frequent(6)))
-    vsm = Vsm(topic)
-    strategy = strategies.make(spec)
-    strategy.begin(Setting(topic, vsm, Random(0)))
+    cache = ParserCache()
+    vsm = Vsm(topic, cache.vocabularies)
+    judge = TopicJudge(vsm)
+    strategy = strategies.create_strategy(spec)
+    strategy.bind(StrategyContext(topic, vsm, Random(0)))
     rows = []
     shares = []
     fixed = []
@@ -80,66 +89,73 @@ def crawled(pages: Sequence[Response], spec: str) -> Round:
     for number, response in enumerate(pages):
         link = Link(response.url, source=pages[number // 12].url, depth=3)
         times = [clock()]
-        page = read(response, link, context=strategy.context)
+        page = parse_response(response, link, context=strategy.link_context, cache=cache)
         times.append(clock())
-        visit = Visit(number + 1, link, Place(0.5), response.url, page, vsm.score(page))
+        visit = Visit(number + 1, link, Priority(0.5), response.url, page, judge.score(page))
+        judge.observe(page)
         times.append(clock())
         strategy.learn(visit)
         times.append(clock())
-        places = strategy.place(page.links, visit)
+        priorities = strategy.score_links(page.links, visit)
         times.append(clock())
-        strategy.revise()
+        strategy.rescore()
         times.append(clock())
         rows.append([after - before for before, after in pairwise(times)])
-        # Only what was worked out for this page has parts.
-        shares.append(statistics.fmean(place is not None and len(place.parts) > 0 for place in places))
-        begun = clock()
+        # Only priorities computed for this page have parts.
+        shares.append(statistics.fmean(priority is not None and len(priority.parts) > 0 for priority in priorities))
+        started = clock()
         sum(number * number for number in range(2000))
-        fixed.append(clock() - begun)
+        fixed.append(clock() - started)
     half = len(rows) // 2
     return Round(rows[half:], statistics.fmean(shares[half:]), fixed[half:])
 
 
 def main() -> None:
+    """Measure the strategies given on the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--strategy", default=f"best_first,{strategies.USUAL}", help="one or several, with commas")
+    parser.add_argument(
+        "--strategy", default=f"best_first,{strategies.DEFAULT_STRATEGY}", help="strategies, separated by commas"
+    )
     parser.add_argument("--pages", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--webs", default="1000,4500,20000", help="how many addresses the pages link to, with commas")
-    parser.add_argument("--plain", action="store_true", help="prose with little markup")
-    parser.add_argument("--recorded", type=Path, help="pages of a recorded web in place of made ones")
+    parser.add_argument("--webs", default="1000,4500,20000", help="sizes of the webs, separated by commas")
+    parser.add_argument("--plain", action="store_true", help="use prose with little markup")
+    parser.add_argument("--recorded", type=Path, help="use pages of a recorded web instead of generated pages")
     options = parser.parse_args()
-    # As the command does in its own process.
+    # The same settings as in the `crawl` command.
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
     if options.recorded is not None:
-        pages = recorded(options.recorded, 2 * options.pages)
-        shown(f"of {options.recorded.name}", pages, options)
+        pages = read_recorded_pages(options.recorded, 2 * options.pages)
+        print_costs(f"of {options.recorded.name}", pages, options)
         return
     for web in map(int, options.webs.split(",")):
-        pages = made(2 * options.pages, plain=options.plain, web=web)
-        shown(f"that link to {web} addresses", pages, options)
+        pages = generate_pages(2 * options.pages, plain=options.plain, web=web)
+        print_costs(f"with links to {web} URLs", pages, options)
 
 
-def shown(which: str, pages: Sequence[Response], options: argparse.Namespace) -> None:
+def print_costs(which: str, pages: Sequence[Response], options: argparse.Namespace) -> None:
+    """Print the costs of all strategies as a table."""
     size = sum(len(page.body) for page in pages) / len(pages)
-    print(f"{len(pages) // 2} pages of {size / 1000:.0f} KB {which}, milliseconds a page")
+    print(f"{len(pages) // 2} pages of {size / 1000:.0f} KB {which}, milliseconds per page")
     print(
         f"{'strategy':14}"
-        + "".join(f"{stage:>12}" for stage in (*STAGES, "in all", "median", "slowed", "at rest", "looked at"))
+        + "".join(f"{stage:>12}" for stage in (*STAGES, "total", "median", "slowdown", "adjusted", "scored"))
     )
     for spec in options.strategy.split(","):
-        print(f"{spec:14}{measured(pages, spec, options.rounds)}", flush=True)
+        print(f"{spec:14}{measure_strategy(pages, spec, options.rounds)}", flush=True)
 
 
-def measured(pages: Sequence[Response], spec: str, count: int) -> str:
-    rounds = [crawled(pages, spec) for _ in range(count)]
-    best = [[min(seen) for seen in zip(*rows, strict=True)] for rows in zip(*(it.rows for it in rounds), strict=True)]
+def measure_strategy(pages: Sequence[Response], spec: str, count: int) -> str:
+    """Return the costs of one strategy as a row of the table."""
+    rounds = [run_round(pages, spec) for _ in range(count)]
+    rows_by_page = zip(*(one_round.rows for one_round in rounds), strict=True)
+    best = [[min(times) for times in zip(*rows, strict=True)] for rows in rows_by_page]
     stages = [1000 * statistics.fmean(column) for column in zip(*best, strict=True)]
-    middle = sorted(rounds, key=lambda it: sum(map(sum, it.rows)))[len(rounds) // 2]
-    usual = 1000 * statistics.fmean(map(sum, middle.rows))
-    slowed = statistics.fmean(middle.fixed) / min(min(it.fixed) for it in rounds)
-    figures = "".join(f"{figure:12.2f}" for figure in (*stages, sum(stages), usual, slowed, usual / slowed))
+    middle = sorted(rounds, key=lambda one_round: sum(map(sum, one_round.rows)))[len(rounds) // 2]
+    median = 1000 * statistics.fmean(map(sum, middle.rows))
+    slowdown = statistics.fmean(middle.fixed) / min(min(one_round.fixed) for one_round in rounds)
+    figures = "".join(f"{figure:12.2f}" for figure in (*stages, sum(stages), median, slowdown, median / slowdown))
     return f"{figures}{middle.share:12.0%}"
 
 

@@ -1,11 +1,10 @@
-"""Crawlee on the benchmark's web: follow every link, take title and text from every page.
+"""Crawlee on the benchmark web: follow every link, extract title and text of every page.
 
     .venv-bench/bin/python bench/peer_crawlee.py http://127.0.0.1:8080/
 
-What a user would write: the Parsel crawler (the BeautifulSoup one takes more time per page), CSS selectors
-for the title and the text outside of scripts and styles, `push_data` and `enqueue_links`. Crawlee's
-settings are its defaults, except for 16 requests at once, links to all hosts, robots.txt obeyed, storage in
-memory and no log.
+The crawler is typical user code: the Parsel crawler (the BeautifulSoup crawler takes more time per page), CSS selectors
+for the title and the text outside of scripts and styles, `push_data` and `enqueue_links`. The settings are Crawlee's
+defaults, except for 16 concurrent requests, links to all hosts, robots.txt enabled, in-memory storage and no log.
 """
 
 from __future__ import annotations
@@ -22,19 +21,20 @@ from crawlee.storage_clients import MemoryStorageClient
 from meter import Meter
 
 
-def crawler(meter: Meter) -> ParselCrawler:
-    made = ParselCrawler(
+def build_crawler(meter: Meter) -> ParselCrawler:
+    """Return a crawler that reports its pages to the meter."""
+    crawler = ParselCrawler(
         storage_client=MemoryStorageClient(),
         concurrency_settings=ConcurrencySettings(min_concurrency=16, max_concurrency=16, desired_concurrency=16),
         respect_robots_txt_file=True,
         configure_logging=False,
     )
 
-    @made.pre_navigation_hook
+    @crawler.pre_navigation_hook
     async def first_request(context: BasicCrawlingContext) -> None:
         meter.start()
 
-    @made.router.default_handler
+    @crawler.router.default_handler
     async def page(context: ParselCrawlingContext) -> None:
         selector = context.selector
         title = selector.css("title::text").get("")
@@ -43,13 +43,14 @@ def crawler(meter: Meter) -> ParselCrawler:
         await context.enqueue_links(strategy="all")
         meter.page(title, text)
 
-    return made
+    return crawler
 
 
 def main() -> None:
+    """Run the crawl and print the measurement."""
     logging.disable(logging.CRITICAL)
     meter = Meter()
-    asyncio.run(crawler(meter).run([sys.argv[1]]))
+    asyncio.run(build_crawler(meter).run([sys.argv[1]]))
     meter.report("Crawlee", version("crawlee"))
 
 

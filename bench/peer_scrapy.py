@@ -1,11 +1,10 @@
-"""Scrapy on the benchmark's web: follow every link, take title and text from every page.
+"""Scrapy on the benchmark web: follow every link, extract title and text of every page.
 
     .venv-bench/bin/python bench/peer_scrapy.py http://127.0.0.1:8080/
 
-What a user would write: CSS selectors for the title, the text outside of scripts and styles, and the links,
-which `follow` joins to the page's address. Scrapy's settings are its defaults, except for 16 requests at
-once (also to one host), robots.txt obeyed, no log, no telnet console. Items are counted and dropped:
-nothing is stored.
+The spider is typical user code: CSS selectors for the title, the text outside of scripts and styles, and the links,
+which `follow` resolves. The settings are Scrapy's defaults, except for 16 concurrent requests (also to one host),
+robots.txt enabled, no log and no telnet console. Items are counted and dropped.
 """
 
 from __future__ import annotations
@@ -30,7 +29,9 @@ SETTINGS = {
 }
 
 
-class Everything(scrapy.Spider):
+class AllPagesSpider(scrapy.Spider):
+    """Spider that follows all links and reports its pages to the meter."""
+
     name = "everything"
 
     def __init__(self, first: str, meter: Meter) -> None:
@@ -39,23 +40,26 @@ class Everything(scrapy.Spider):
         self.meter = meter
 
     async def start(self) -> Any:
+        """Start the measurement and yield the first request."""
         self.meter.start()
         async for request in super().start():
             yield request
 
     def parse(self, response: TextResponse) -> Iterator[Any]:
+        """Yield the title and text of a page and requests for its links."""
         title = response.css("title::text").get("")
         text = " ".join(response.css("body :not(script):not(style)::text").getall())
         yield {"url": response.url, "title": title, "text": text}
         for link in response.css("a::attr(href)").getall():
-            yield response.follow(link)
+            yield response.apply_updates(link)
         self.meter.page(title, text)
 
 
 def main() -> None:
+    """Run the crawl and print the measurement."""
     meter = Meter()
     process = CrawlerProcess(SETTINGS)
-    process.crawl(Everything, first=sys.argv[1], meter=meter)
+    process.crawl(AllPagesSpider, first=sys.argv[1], meter=meter)
     process.start()
     meter.report("Scrapy", scrapy.__version__)
 

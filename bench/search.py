@@ -1,11 +1,12 @@
-"""Indexing and searching the recorded webs in $TOPICRAWL_WEBS: speed, and six collections on two servers beside one.
+"""Benchmark of indexing and search on the recorded webs in $TOPICRAWL_WEBS: speed, and federated search quality.
 
     .venv/bin/python bench/search.py            all pages
     .venv/bin/python bench/search.py --every 5  a fifth of them
 
-Three collections are of the first web, by topics, and three of the second, by hosts. Each three are served by a
-`topicrawl serve` of their own, and a third one without a collection is asked, which asks them. A query is some of a
-topic's words, and a page with the topic's label is what was looked for.
+Federated search over six collections is compared with one index of all pages. Three collections contain the first web,
+split by topics, and three the second web, split by hosts. Two `topicrawl serve` processes serve three collections each.
+A third process without collections receives the queries and forwards them. A query consists of words of a topic, and
+pages with the label of the topic are relevant.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ import aiohttp
 from topicrawl import parse
 from topicrawl.collection.directory import Collection
 from topicrawl.fetch.replay import Recording
-from topicrawl.records import Link, Page, Place, Response, Visit
-from topicrawl.search import Here, Index, Query, answer
-from topicrawl.search.index import catch_up
-from topicrawl.search.indexing import Indexing
+from topicrawl.models import Link, Page, Priority, Response, Visit
+from topicrawl.search import LocalServer, Query, SearchIndex, search_servers
+from topicrawl.search.index import update_index
+from topicrawl.search.indexing import IndexWriter
 from topicrawl.topic import Topic
 
 WEBS = ("wikispeedia", "webkb")
@@ -43,132 +44,140 @@ DEPTH = 10
 
 
 @dataclass
-class Judged:
-    """The labels of pages, and the topics that ask for them."""
+class Judgements:
+    """Labels of pages, and topics with their labels and keywords."""
 
     labels: dict[str, list[str]] = field(default_factory=dict)
     topics: dict[str, dict[str, object]] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, webs: Path) -> Judged:
-        found = cls()
+    def read(cls, webs: Path) -> Judgements:
+        """Read the labels and topics of the recorded webs."""
+        judgements = cls()
         for name in WEBS:
             rows = (line.split("\t") for line in (webs / name / "labels.tsv").read_text("utf-8").splitlines())
-            found.labels |= {url: labels.split(";") for url, labels in rows}
-            found.topics |= json.loads((webs / name / "topics.json").read_text("utf-8"))
-        return found
+            judgements.labels |= {url: labels.split(";") for url, labels in rows}
+            judgements.topics |= json.loads((webs / name / "topics.json").read_text("utf-8"))
+        return judgements
 
-    def relevant(self, url: str, topic: str) -> bool:
-        wanted = self.topics[topic]["labels"]
-        assert isinstance(wanted, list)
-        own = self.labels.get(url, ())
-        return any(label == name or label.startswith(f"{name}/") for label in own for name in wanted)
+    def is_relevant(self, url: str, topic: str) -> bool:
+        """Return whether a page has a label of the topic."""
+        topic_labels = self.topics[topic]["labels"]
+        assert isinstance(topic_labels, list)
+        page_labels = self.labels.get(url, ())
+        return any(label == name or label.startswith(f"{name}/") for label in page_labels for name in topic_labels)
 
     def queries(self) -> Iterator[tuple[str, str]]:
+        """Yield (topic, query) pairs, four queries per topic."""
         for topic, facts in self.topics.items():
             words = str(facts["keywords"]).split()
-            yield from ((topic, " ".join(said)) for said in (words, words[:2], words[1:4], words[:1]))
+            yield from ((topic, " ".join(chosen)) for chosen in (words, words[:2], words[1:4], words[:1]))
 
     def ndcg(self, urls: Iterable[str], topic: str, all_urls: list[str]) -> float:
-        gain = sum(self.relevant(url, topic) / math.log2(rank + 2) for rank, url in enumerate(urls))
-        there = sum(self.relevant(url, topic) for url in all_urls)
-        return gain / sum(1 / math.log2(rank + 2) for rank in range(min(DEPTH, there))) if there else 0.0
+        """Return the nDCG of a result list."""
+        gain = sum(self.is_relevant(url, topic) / math.log2(rank + 2) for rank, url in enumerate(urls))
+        count = sum(self.is_relevant(url, topic) for url in all_urls)
+        return gain / sum(1 / math.log2(rank + 2) for rank in range(min(DEPTH, count))) if count else 0.0
 
-    def home(self, url: str) -> int:
-        """Which of six collections a page is in: three of the first web by topics, three of the second by hosts."""
+    def collection_number(self, url: str) -> int:
+        """Return the collection of a page: 0 to 2 for the first web, by topic, and 3 to 5 for the second, by host."""
         host = url.split("/")[2]
         if "schools-wikipedia" not in host:
             return 3 + zlib.crc32(host.encode()) % 3
-        topics = [number for number, topic in enumerate(self.topics) if self.relevant(url, topic)]
+        topics = [number for number, topic in enumerate(self.topics) if self.is_relevant(url, topic)]
         return topics[0] % 3 if topics else zlib.crc32(url.encode()) % 3
 
 
-def pages(webs: Path, every: int) -> Iterator[tuple[Response, Page]]:
+def read_pages(webs: Path, every: int) -> Iterator[tuple[Response, Page]]:
+    """Yield every n-th page of the recorded webs."""
     for name in WEBS:
         recording = Recording(webs / name)
         for url in list(recording)[::every]:
-            response = recording.answer(url)
-            page = parse.read(response, Link(url), context=False)
+            response = recording.get_response(url)
+            page = parse.parse_response(response, Link(url), context=False)
             if response.failure is None and response.final_url == url and isinstance(page, Page):
                 yield response, page
 
 
-def fill(directories: list[Path], found: Iterable[tuple[Response, Page]], judged: Judged) -> list[str]:
-    """The last directory gets all pages, each of the others its own."""
-    crawls = [Collection(path, Topic.of("all"), {"identity": {"strategy": "none"}}) for path in directories]
+def fill_collections(directories: list[Path], found: Iterable[tuple[Response, Page]], judged: Judgements) -> list[str]:
+    """Write each page to its collection and to the last directory. Return the URLs."""
+    collections = [Collection(path, Topic.of("all"), {"identity": {"strategy": "none"}}) for path in directories]
     urls = []
     for step, (response, page) in enumerate(found, 1):
         urls.append(page.url)
-        visit = Visit(step, Link(page.url), Place(0.5), page.url, page, 0.5, None, 1e9 + step, 200)
-        for crawl in (crawls[judged.home(page.url)], crawls[-1]):
-            crawl.keep([(visit, response, None)])
-    for crawl in crawls:
-        crawl.close()
+        visit = Visit(step, Link(page.url), Priority(0.5), page.url, page, 0.5, None, 1e9 + step, 200)
+        for collection in (collections[judged.collection_number(page.url)], collections[-1]):
+            collection.store_visits([(visit, response, None)])
+    for collection in collections:
+        collection.close()
     return urls
 
 
-def speed(directory: Path, judged: Judged) -> None:
-    indexing = Indexing(directory)
-    begun, cpu = time.perf_counter(), computed()
-    added = indexing.run()
-    seconds = time.perf_counter() - begun
+def measure_speed(directory: Path, judged: Judgements) -> None:
+    """Measure and print the time of indexing and of the queries."""
+    indexing = IndexWriter(directory)
+    started, cpu = time.perf_counter(), cpu_seconds()
+    added = indexing.update()
+    seconds = time.perf_counter() - started
     indexing.close()
     when = f"{time.strftime('%Y-%m-%d %H:%M', time.gmtime())} UTC, load {os.getloadavg()[0]:.1f}"
-    print(f"{when}: indexed {added} pages in {seconds:.1f} s ({computed() - cpu:.1f} s of computing, all processes)")
-    index = Index(directory)
+    print(f"{when}: indexed {added} pages in {seconds:.1f} s ({cpu_seconds() - cpu:.1f} s of CPU, all processes)")
+    index = SearchIndex(directory)
     index.search(Query("warm"))
     for name in ("first time", "again"):
-        times, used = [], []
+        times, cpu_times = [], []
         for _, text in judged.queries():
-            begun, cpu = time.perf_counter(), time.thread_time()
+            started, cpu = time.perf_counter(), time.thread_time()
             index.search(Query(text))
-            times.append((time.perf_counter() - begun) * 1000)
-            used.append((time.thread_time() - cpu) * 1000)
-        shares = [
-            f"median {statistics.median(it):.1f} ms, 95 % {sorted(it)[len(it) * 95 // 100]:.1f}" for it in (times, used)
+            times.append((time.perf_counter() - started) * 1000)
+            cpu_times.append((time.thread_time() - cpu) * 1000)
+        summaries = [
+            f"median {statistics.median(values):.1f} ms, 95 % {sorted(values)[len(values) * 95 // 100]:.1f}"
+            for values in (times, cpu_times)
         ]
-        print(f"queries, {name}: {shares[0]} (of computing: {shares[1]})")
+        print(f"queries, {name}: {summaries[0]} (CPU: {summaries[1]})")
     index.close()
 
 
-def computed() -> float:
-    """Seconds of computing, of this process and those that it has ended."""
+def cpu_seconds() -> float:
+    """Return the CPU seconds of this process and of its terminated child processes."""
     return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
-async def merging(directories: list[Path], judged: Judged, urls: list[str]) -> None:
-    whole = Here(directories[6:])
+async def measure_federation(directories: list[Path], judged: Judgements, urls: list[str]) -> None:
+    """Compare federated search over six collections with one index, and print nDCG and times."""
+    whole = LocalServer(directories[6:])
     for directory in directories[:6]:
-        catch_up(directory)
-    room = directories[0].parent
-    (room / "none").mkdir()
-    (room / "loopback.toml").write_text('allow_net = ["127.0.0.0/8"]\n')
+        update_index(directory)
+    base = directories[0].parent
+    (base / "none").mkdir()
+    (base / "loopback.toml").write_text('allow_net = ["127.0.0.0/8"]\n')
     rows: list[tuple[float, float, int, float]] = []
     async with AsyncExitStack() as stack:
-        homes = [stack.enter_context(serving(*directories[at : at + 3])) for at in (0, 3)]
-        peers = [word for address in homes for word in ("--peer", address)]
-        front = stack.enter_context(serving(room / "none", "--config", room / "loopback.toml", *peers))
+        servers = [stack.enter_context(start_server(*directories[at : at + 3])) for at in (0, 3)]
+        peers = [word for address in servers for word in ("--peer", address)]
+        entry_server = stack.enter_context(start_server(base / "none", "--config", base / "loopback.toml", *peers))
         session = await stack.enter_async_context(aiohttp.ClientSession())
         for topic, text in judged.queries():
-            one = await answer([whole], Query(text))
-            begun = time.perf_counter()
-            async with session.get(f"{front}api/search", params={"q": text}) as response:
-                many = await response.json()
-            found = [[hit.url for hit in one.hits], [hit["url"] for hit in many["hits"]]]
-            scores = [judged.ndcg(several, topic, urls) for several in found]
-            assert len(many["asked"]) == 6
-            chosen = sum(it["chosen"] for it in many["asked"])
-            rows.append((scores[0], scores[1], chosen, 1000 * (time.perf_counter() - begun)))
+            single = await search_servers([whole], Query(text))
+            started = time.perf_counter()
+            async with session.get(f"{entry_server}api/search", params={"q": text}) as response:
+                federated = await response.json()
+            results = [[hit.url for hit in single.hits], [hit["url"] for hit in federated["hits"]]]
+            scores = [judged.ndcg(result_urls, topic, urls) for result_urls in results]
+            assert len(federated["asked"]) == 6
+            chosen = sum(entry["chosen"] for entry in federated["asked"])
+            rows.append((scores[0], scores[1], chosen, 1000 * (time.perf_counter() - started)))
     one_index, merged, count, _ = (statistics.mean(column) for column in zip(*rows, strict=True))
     print(f"nDCG@{DEPTH} of {len(rows)} queries: one index {one_index:.4f}, six collections {merged:.4f}")
     times = sorted(row[3] for row in rows)
-    print(f"collections asked: {count:.2f} of 6; through both servers: median {statistics.median(times):.0f} ms")
+    print(f"collections queried: {count:.2f} of 6; through both servers: median {statistics.median(times):.0f} ms")
     await whole.close()
 
 
 @contextmanager
-def serving(*arguments: object) -> Iterator[str]:
-    """A server of its own process, by its address."""
+def start_server(*arguments: object) -> Iterator[str]:
+    """Run `topicrawl serve` in a process. The context manager returns its address."""
     command = [sys.executable, "-m", "topicrawl", "serve", *map(str, arguments), "--port", "0"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
@@ -180,16 +189,17 @@ def serving(*arguments: object) -> Iterator[str]:
 
 
 def main() -> None:
+    """Build the collections and run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--every", type=int, default=1, help="take every n-th page")
+    parser.add_argument("--every", type=int, default=1, help="use every n-th page")
     every = parser.parse_args().every
     webs = Path(os.environ["TOPICRAWL_WEBS"])
-    judged = Judged.read(webs)
+    judged = Judgements.read(webs)
     with tempfile.TemporaryDirectory() as base:
         directories = [Path(base) / f"part{number}" for number in range(6)] + [Path(base) / "all"]
-        urls = fill(directories, pages(webs, every), judged)
-        speed(directories[-1], judged)
-        asyncio.run(merging(directories, judged, urls))
+        urls = fill_collections(directories, read_pages(webs, every), judged)
+        measure_speed(directories[-1], judged)
+        asyncio.run(measure_federation(directories, judged, urls))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""Pages per CPU-second: Topicrawl, Scrapy and Crawlee on the same web, one after the other, several times.
+"""Pages per CPU-second of Topicrawl, Scrapy and Crawlee on the same web.
 
     python3 -m venv .venv-bench
     .venv-bench/bin/pip install "scrapy==2.19.*" "crawlee[parsel]==1.11.*"
     .venv/bin/python bench/speed.py
 
-CPU time is that of the crawler's process alone, user and system, all threads, from its first request to its
-last page. Rounds are interleaved, so that a busy spell of the machine hits all; the best round is the one
-least disturbed. A crawler that does not fetch every page of the web once is reported, not compared.
+CPU time is the user and system time of all threads of the crawler's process, from its first request to its last page.
+The rounds of the crawlers are interleaved, so that other load on the machine affects all of them. The best round is the
+least disturbed one. A crawler that does not fetch every page of the web is reported but not compared.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ OWN = "Topicrawl"
 
 
 @dataclass(frozen=True)
-class Run:
-    """What one crawler reported of one round."""
+class CrawlerRun:
+    """Result of one crawler in one round."""
 
     name: str
     version: str
@@ -40,16 +40,17 @@ class Run:
     wall: float
     characters: int
     peak_mb: float
-    missing: int = 0  # pages of the web it did not ask for
+    missing: int = 0  # pages of the web that were not requested
 
     @property
     def speed(self) -> float:
+        """Pages per CPU-second."""
         return self.pages / self.cpu
 
 
 @contextmanager
-def served(pages: int, *, plain: bool = False) -> Iterator[str]:
-    """The web as a process of its own; gives the address of its first page."""
+def serve_web(pages: int, *, plain: bool = False) -> Iterator[str]:
+    """Serve the web from a separate process. The context manager returns the URL of its first page."""
     command = [sys.executable, str(HERE / "website.py"), "--pages", str(pages), *(["--plain"] if plain else [])]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -59,14 +60,15 @@ def served(pages: int, *, plain: bool = False) -> Iterator[str]:
             process.terminate()
 
 
-def asked_for(first: str) -> int:
-    """How many distinct pages were asked for since the last call."""
+def count_requested(first: str) -> int:
+    """Return the number of distinct pages requested since the last call."""
     with urllib.request.urlopen(f"{first}-/served", timeout=10) as answer:
         return int(answer.read().split()[0])
 
 
-def commands(options: argparse.Namespace, first: str) -> dict[str, list[str]]:
-    own = [
+def build_commands(options: argparse.Namespace, first: str) -> dict[str, list[str]]:
+    """Return the command line of each crawler."""
+    topicrawl = [
         sys.executable,
         str(HERE / "own.py"),
         first,
@@ -76,20 +78,20 @@ def commands(options: argparse.Namespace, first: str) -> dict[str, list[str]]:
         options.strategy,
     ]
     peers = str(options.peers)
-    known = {
-        OWN: own,
+    all_commands = {
+        OWN: topicrawl,
         "Scrapy": [peers, str(HERE / "peer_scrapy.py"), first],
         "Crawlee": [peers, str(HERE / "peer_crawlee.py"), first],
     }
-    return {name: known[name] for name in known if name in options.only}
+    return {name: all_commands[name] for name in all_commands if name in options.only}
 
 
-def run(command: list[str], first: str, pages: int, timeout: float) -> Run | None:
-    """One crawl in a process of its own; None: it failed."""
-    asked_for(first)
+def run_crawler(command: list[str], first: str, pages: int, timeout: float) -> CrawlerRun | None:
+    """Run one crawl in a separate process. Return None if it fails."""
+    count_requested(first)
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=timeout)
-        return Run(**json.loads(done.stdout.splitlines()[-1]), missing=pages - asked_for(first))
+        return CrawlerRun(**json.loads(done.stdout.splitlines()[-1]), missing=pages - count_requested(first))
     except subprocess.CalledProcessError as error:
         print(f"{Path(command[1]).name} failed:\n{error.stderr[-2000:]}", file=sys.stderr)
     except subprocess.TimeoutExpired:
@@ -97,16 +99,21 @@ def run(command: list[str], first: str, pages: int, timeout: float) -> Run | Non
     return None
 
 
-def measured(options: argparse.Namespace) -> dict[str, list[Run]]:
-    runs: dict[str, list[Run]] = {}
-    with served(options.pages, plain=options.plain) as first:
+def run_rounds(options: argparse.Namespace) -> dict[str, list[CrawlerRun]]:
+    """Run all rounds and return the results of each crawler."""
+    runs: dict[str, list[CrawlerRun]] = {}
+    with serve_web(options.pages, plain=options.plain) as first:
         for number in range(1, options.rounds + 1):
-            known = commands(options, first)
-            # Our runs are the shortest and so the noisiest: one before each peer.
-            order = [each for name in known if name != OWN for each in (OWN, name)] if OWN in known else list(known)
+            commands = build_commands(options, first)
+            # Topicrawl's runs are the shortest and therefore the noisiest, so it runs once before each other crawler.
+            order = (
+                [each for name in commands if name != OWN for each in (OWN, name)]
+                if OWN in commands
+                else list(commands)
+            )
             for name in order or [OWN]:
-                command = known[name]
-                done = run(command, first, options.pages, options.timeout)
+                command = commands[name]
+                done = run_crawler(command, first, options.pages, options.timeout)
                 if done is None:
                     continue
                 runs.setdefault(name, []).append(done)
@@ -118,8 +125,8 @@ def measured(options: argparse.Namespace) -> dict[str, list[Run]]:
     return runs
 
 
-def table(runs: dict[str, list[Run]]) -> str:
-    """The figures as a Markdown table, one row for each crawler."""
+def render_table(runs: dict[str, list[CrawlerRun]]) -> str:
+    """Return the figures as a Markdown table with one row per crawler."""
     lines = [
         "| crawler | version | pages | best | median | pages per second | peak MB |",
         "|---|---|---:|---:|---:|---:|---:|",
@@ -137,53 +144,54 @@ def table(runs: dict[str, list[Run]]) -> str:
     return "\n".join(lines)
 
 
-def ratios(runs: dict[str, list[Run]]) -> dict[str, tuple[float, float]]:
-    """How many times faster Topicrawl is than each peer: best against best, median against median."""
-    found: dict[str, tuple[float, float]] = {}
-    own = [each.speed for each in runs.get(OWN, [])]
+def speed_ratios(runs: dict[str, list[CrawlerRun]]) -> dict[str, tuple[float, float]]:
+    """Return the speed of Topicrawl relative to each other crawler, for the best and the median round."""
+    ratios: dict[str, tuple[float, float]] = {}
+    own_speeds = [each.speed for each in runs.get(OWN, [])]
     for name, done in runs.items():
         speeds = [each.speed for each in done]
-        if own and name != OWN:
-            found[name] = (max(own) / max(speeds), statistics.median(own) / statistics.median(speeds))
-    return found
+        if own_speeds and name != OWN:
+            ratios[name] = (max(own_speeds) / max(speeds), statistics.median(own_speeds) / statistics.median(speeds))
+    return ratios
 
 
-def report(options: argparse.Namespace, runs: dict[str, list[Run]]) -> bool:
-    """Print what was found. False: a crawler is missing or left pages out."""
+def report(options: argparse.Namespace, runs: dict[str, list[CrawlerRun]]) -> bool:
+    """Print the results. Return False if a crawler failed or did not fetch all pages."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     print(
         f"{now}, {platform.python_implementation()} {platform.python_version()}, {platform.system()} "
         f"{platform.machine()}, {os.cpu_count()} cores, {options.pages} pages, {options.rounds} rounds\n"
         "best and median: pages per CPU-second\n"
     )
-    print(table(runs))
-    for name, (best, median) in ratios(runs).items():
+    print(render_table(runs))
+    for name, (best, median) in speed_ratios(runs).items():
         print(f"\n{OWN} / {name}: {best:.1f} (best), {median:.1f} (median)")
-    short = {name: max(each.missing for each in done) for name, done in runs.items()}
-    for name, missing in short.items():
+    missing_pages = {name: max(each.missing for each in done) for name, done in runs.items()}
+    for name, missing in missing_pages.items():
         if missing > 0:
-            print(f"\n{name} left out {missing} of {options.pages} pages: not comparable")
+            print(f"\n{name} did not fetch {missing} of {options.pages} pages: not comparable")
     if options.json:
         rows = [vars(each) | {"speed": each.speed} for done in runs.values() for each in done]
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps({"at": now, "cores": os.cpu_count(), "runs": rows}, indent=1) + "\n")
-    return set(runs) == set(options.only) and not any(missing > 0 for missing in short.values())
+    return set(runs) == set(options.only) and not any(missing > 0 for missing in missing_pages.values())
 
 
 def main() -> None:
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pages", type=int, default=1500)
-    parser.add_argument("--plain", action="store_true", help="pages of prose alone instead of documentation-like ones")
+    parser.add_argument("--plain", action="store_true", help="use pages of plain prose instead of documentation pages")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", nargs="+", default=[OWN, "Scrapy", "Crawlee"], help="which crawlers to run")
+    parser.add_argument("--only", nargs="+", default=[OWN, "Scrapy", "Crawlee"], help="crawlers to run")
     parser.add_argument("--strategy", default="best_first", help="Topicrawl's strategy")
-    parser.add_argument("--timeout", type=float, default=600.0, help="seconds for one crawl")
+    parser.add_argument("--timeout", type=float, default=600.0, help="maximum seconds for one crawl")
     parser.add_argument("--peers", type=Path, default=HERE.parent / ".venv-bench" / "bin" / "python")
-    parser.add_argument("--json", type=Path, help="write all rounds to this file")
+    parser.add_argument("--json", type=Path, help="JSON file for the results of all rounds")
     options = parser.parse_args()
     if not options.peers.exists() and set(options.only) != {OWN}:
-        raise SystemExit(f"{options.peers} is missing: the first lines of {Path(__file__).name} say how to make it")
-    raise SystemExit(0 if report(options, measured(options)) else 1)
+        raise SystemExit(f"{options.peers} is missing: create it as described at the top of {Path(__file__).name}")
+    raise SystemExit(0 if report(options, run_rounds(options)) else 1)
 
 
 if __name__ == "__main__":

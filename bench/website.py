@@ -1,13 +1,13 @@
-"""A small web on loopback for the speed benchmark: made from a seed, held in memory, served by one process.
+"""Small web on loopback for the speed benchmark: generated from a seed, held in memory, served by one process.
 
     python bench/website.py --pages 1500
 
-Pages are like those of a documentation: English-like prose (function words of English, invented content words,
-Zipf's law), code samples, a table and menus; 38 KB with some 1,800 words and 100 links, spread over the addresses
-127.0.0.1 … 127.0.0.8 on one port. Every page can be reached from the first: the pages form a tree of twelve
-children each, and the rest of the links go anywhere. With `--plain`, pages are prose alone, 29 KB.
-The first line printed is the address of the first page.
-`/-/served` tells how many distinct pages were asked for, and how many in all, and starts anew.
+The pages resemble software documentation: English-like prose (English function words, invented content words, Zipf's
+law), code samples, a table and menus. A page has 38 KB with about 1,800 words and 100 links. The pages are distributed
+over the addresses 127.0.0.1 … 127.0.0.8 on one port. They form a tree with twelve children each, so that every page is
+reachable from the first; the other links are random. With `--plain`, pages are prose only, 29 KB.
+The first line of the output is the URL of the first page.
+`/-/served` returns the numbers of distinct pages and of all pages requested since the last call, and resets them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CODAS = ["", "", "", "n", "r", "t", "l", "s", "nd", "st", "ck", "m", "ng", "rd",
 
 
 class Prose:
-    """Sentences with the frequencies of a natural text."""
+    """Generator of sentences with the word frequencies of natural text."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
@@ -55,26 +55,28 @@ class Prose:
         self._content_weights = list(accumulate(1 / (rank + 2.7) for rank in range(len(self._content))))
 
     def words(self, n: int) -> list[str]:
+        """Return n random words."""
         return self._random.choices(self._words, cum_weights=self._weights, k=n)
 
     def frequent(self, n: int) -> list[str]:
-        """The most frequent content words: a topic that every page says something about."""
+        """Return the most frequent content words, which are a topic of every page."""
         return self._content[:n]
 
     def name(self, n: int) -> str:
-        """Content words only, for titles, anchors and addresses."""
+        """Return n random content words for titles, anchors and paths."""
         return " ".join(self._random.choices(self._content, cum_weights=self._content_weights, k=n))
 
     def sentence(self) -> str:
+        """Return a random sentence."""
         text = " ".join(self.words(self._random.randint(8, 24)))
         return f"{text[0].upper()}{text[1:]}."
 
 
 class Website:
-    """All answers, ready to be sent."""
+    """All encoded responses of the web."""
 
     def __init__(self, pages: int, hosts: int, port: int, *, plain: bool = False, written: int | None = None) -> None:
-        """With `written`, only so many pages are there; the others are linked to."""
+        """Generate the web. With `written`, only that many pages exist; the others are only link targets."""
         random = Random(SEED)
         self._plain = plain
         prose = Prose(random)
@@ -86,27 +88,28 @@ class Website:
         ]
         self.paths[0] = "/"
         self.sizes: list[int] = []
-        self.answers: dict[bytes, tuple[bytes, int]] = {}  # host and path → answer, number of the page
+        self.answers: dict[bytes, tuple[bytes, int]] = {}  # host and path → (response, page number)
         for number in range(pages if written is None else written):
             body = self._page(number, prose, random).encode()
             self.sizes.append(len(body))
             self.answers[self._place(number).encode()] = (
-                answer(b"200 OK", body, "text/html; charset=utf-8"),
+                encode_response(b"200 OK", body, "text/html; charset=utf-8"),
                 number,
             )
         for host in self._hosts:
             body = b"User-agent: *\nAllow: /\n"
-            self.answers[f"{host}/robots.txt".encode()] = (answer(b"200 OK", body, "text/plain"), -1)
+            self.answers[f"{host}/robots.txt".encode()] = (encode_response(b"200 OK", body, "text/plain"), -1)
 
     @property
     def first(self) -> str:
+        """URL of the first page."""
         return f"http://{self._place(0)}"
 
     def _place(self, number: int) -> str:
         return self._hosts[number % len(self._hosts)] + self.paths[number]
 
     def _goals(self, number: int, random: Random) -> list[int]:
-        """A hundred different pages: the children first, so that nothing is out of reach."""
+        """Return a hundred distinct link targets, including the children, so that every page is reachable."""
         pages = len(self.paths)
         goals = dict.fromkeys(range(number * CHILDREN + 1, min(pages, (number + 1) * CHILDREN + 1)))
         while len(goals) < min(LINKS, pages - 1):
@@ -177,7 +180,7 @@ def _section(index: int, prose: Prose) -> str:
 
 
 def _code(prose: Prose) -> str:
-    """A sample as documentation shows it: every name in an element of its own."""
+    """Return a code sample with syntax highlighting: every token in a separate element."""
     lines = []
     for _ in range(9):
         first, second, third, fourth = prose.name(4).split()
@@ -198,7 +201,8 @@ def _table(prose: Prose) -> str:
     return f'<table class="docutils align-default"><tbody>\n{rows}</tbody></table>\n'
 
 
-def answer(status: bytes, body: bytes, kind: str) -> bytes:
+def encode_response(status: bytes, body: bytes, kind: str) -> bytes:
+    """Return an HTTP response."""
     head = (
         f"Content-Type: {kind}\r\nContent-Length: {len(body)}\r\nServer: bench\r\n"
         "Last-Modified: Mon, 02 Nov 2026 10:00:00 GMT\r\nCache-Control: max-age=600\r\n"
@@ -207,7 +211,7 @@ def answer(status: bytes, body: bytes, kind: str) -> bytes:
 
 
 class Connection(asyncio.Protocol):
-    """Answers GET requests on one connection, as many as come."""
+    """One client connection. It answers any number of GET requests."""
 
     def __init__(self, website: Website, served: list[int]) -> None:
         self._answers = website.answers
@@ -216,10 +220,12 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Store the transport."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
+        """Answer all complete requests."""
         assert self._transport is not None
         self._rest += data
         while b"\r\n\r\n" in self._rest:
@@ -231,30 +237,31 @@ class Connection(asyncio.Protocol):
         if path == b"/-/served":
             body = f"{len(set(self._served))} {len(self._served)}".encode()
             self._served.clear()
-            return answer(b"200 OK", body, "text/plain")
+            return encode_response(b"200 OK", body, "text/plain")
         host = head.lower().partition(b"\nhost:")[2].partition(b"\r")[0].strip()
-        found, number = self._answers.get(host + path, (None, -1))
-        if found is None:
-            return answer(b"404 Not Found", b"not here", "text/plain")
+        response, number = self._answers.get(host + path, (None, -1))
+        if response is None:
+            return encode_response(b"404 Not Found", b"not here", "text/plain")
         if number >= 0:
             self._served.append(number)
-        return found
+        return response
 
 
-def listening(hosts: int, port: int) -> list[socket.socket]:
-    """Sockets on one port of as many loopback addresses."""
+def open_sockets(hosts: int, port: int) -> list[socket.socket]:
+    """Return listening sockets on one port of several loopback addresses."""
     sockets: list[socket.socket] = []
     for number in range(hosts):
-        found = socket.socket()
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((f"127.0.0.{1 + number}", port))
-        found.listen(256)
-        port = found.getsockname()[1]
-        sockets.append(found)
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((f"127.0.0.{1 + number}", port))
+        listener.listen(256)
+        port = listener.getsockname()[1]
+        sockets.append(listener)
     return sockets
 
 
 async def serve(website: Website, sockets: list[socket.socket]) -> None:
+    """Serve the web until the process is terminated."""
     loop = asyncio.get_running_loop()
     served: list[int] = []
     for each in sockets:
@@ -264,13 +271,14 @@ async def serve(website: Website, sockets: list[socket.socket]) -> None:
 
 
 def main() -> None:
+    """Generate and serve the web."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pages", type=int, default=1500)
     parser.add_argument("--hosts", type=int, default=8)
     parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--plain", action="store_true", help="prose only: fewer elements, more words")
+    parser.add_argument("--plain", action="store_true", help="generate prose only, with fewer elements and more words")
     options = parser.parse_args()
-    sockets = listening(options.hosts, options.port)
+    sockets = open_sockets(options.hosts, options.port)
     website = Website(options.pages, options.hosts, sockets[0].getsockname()[1], plain=options.plain)
     asyncio.run(serve(website, sockets))
 

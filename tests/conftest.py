@@ -1,4 +1,4 @@
-"""What holds for all tests."""
+"""Configuration and fixtures of all tests."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tests.longer import WANTED
+from tests.helpers.markers import RUN_LONG_TESTS
 
-# How long an example takes says how busy the machine is, not whether a law holds.
+# No deadline: the duration of an example depends on the load of the machine.
 settings.register_profile(
-    "laws", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=100 if WANTED else 50
+    "laws", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=100 if RUN_LONG_TESTS else 25
 )
 settings.load_profile("laws")
 
-# Tests start hundreds of processes: compiled once, the package is there in half the time.
+# Tests start hundreds of processes, which start in half the time with compiled bytecode.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if not WANTED:
+    """Skip long tests unless they are requested."""
+    if not RUN_LONG_TESTS:
         for item in items:
             if item.get_closest_marker("long"):
                 item.add_marker(pytest.mark.skip(reason="takes many seconds: make test-long"))
@@ -28,7 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tests keep their caches to themselves."""
+    """Use a temporary cache directory for the test session."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield

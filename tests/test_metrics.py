@@ -1,97 +1,163 @@
-"""Figures in Prometheus' own format, served to those who ask properly."""
+"""Prometheus metrics: addresses and the HTTP server."""
 
 from __future__ import annotations
 
-import asyncio
+import http.client
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from topicrawl.errors import SettingError
-from topicrawl.metrics import Family, Histogram, Sample, counter, place, served, text
-
-FIGURES = "figures 1\n"
+from topicrawl.metrics import parse_address, serve_metrics
 
 
-@given(st.lists(st.floats(0, 1000)))
-def test_every_bucket_holds_what_lies_below_its_bound(values: list[float]) -> None:
-    seconds = Histogram()
-    for value in values:
-        seconds.count(value)
-    *buckets, total, number = seconds.samples()
-    for bucket in buckets:
-        assert bucket.value == sum(value <= float(bucket.labels["le"]) for value in values)
-    assert (total.suffix, total.value) == ("_sum", pytest.approx(sum(values)))
-    assert (number.suffix, number.value) == ("_count", len(values))
+class Figures:
+    """Collector of one counter and one gauge."""
+
+    def __init__(self, value: float = 1) -> None:
+        self.value = value
+
+    def collect(self) -> Iterator[Metric]:
+        yield CounterMetricFamily("figures_total", "Figures.", self.value)
+        yield GaugeMetricFamily("level", "Level.", self.value)
 
 
-@settings(max_examples=40)
-@given(st.text(max_size=8), st.floats(allow_nan=False))
-def test_another_reader_of_the_format_reads_what_was_written(name: str, value: float) -> None:
-    parser = pytest.importorskip("prometheus_client.parser", reason="prometheus-client is not installed: make install")
-    written = text([Family("a_total", "counter", "A.", [Sample(value, {"reason": name})])], {"crawl": "owls"})
-    (family,) = parser.text_string_to_metric_families(written)
-    (sample,) = family.samples
-    assert (family.type, sample.labels, sample.value) == ("counter", {"crawl": "owls", "reason": name}, value)
+class BrokenCollector:
+    """Collector that raises an error."""
+
+    def collect(self) -> Iterator[Metric]:
+        raise OSError("the disk is gone")
 
 
-@pytest.mark.parametrize("value", [0, 7, 1_234_567, 12_345_678_901], ids=str)
-def test_whole_numbers_are_written_whole(value: int) -> None:
-    assert text([counter("a", "A.", value)], {}).endswith(f"a{{}} {value}\n")
+def make_registry(*collectors: Figures | BrokenCollector) -> CollectorRegistry:
+    registry = CollectorRegistry()
+    for collector in collectors or (Figures(),):
+        registry.register(collector)
+    return registry
 
 
 @pytest.mark.parametrize("address", ["9400", "host", "host:http", "::1:9400", "host:70000"])
-def test_an_address_that_is_none_is_refused(address: str) -> None:
+def test_an_invalid_address_is_rejected(address: str) -> None:
     with pytest.raises(SettingError, match=r"127\.0\.0\.1:9400"):
-        place(address)
+        parse_address(address)
 
 
-async def asked(request: bytes) -> bytes:
-    async with served("127.0.0.1:0", lambda: FIGURES) as where:
-        host, _, port = where.removeprefix("http://").partition("/")[0].partition(":")
-        reader, writer = await asyncio.open_connection(host, int(port))
-        writer.write(request)
-        writer.write_eof()
-        answer = await reader.read()
-        writer.close()
-        await writer.wait_closed()
-        return answer
+def get_port(url: str) -> int:
+    return int(url.removeprefix("http://").partition("/")[0].rpartition(":")[2])
 
 
-@pytest.mark.parametrize(
-    ("request_", "status", "body"),
-    [
-        (b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n", b"200 OK", FIGURES.encode()),
-        (b"GET /metrics?x=1 HTTP/1.0\r\n\r\n", b"200 OK", FIGURES.encode()),
-        (b"HEAD /metrics HTTP/1.1\r\n\r\n", b"200 OK", b""),
-        (b"GET /health HTTP/1.1\r\n\r\n", b"200 OK", b"ok\n"),
-        (b"GET / HTTP/1.1\r\n\r\n", b"404 Not Found", b"there is /metrics and /health\n"),
-        (b"POST /metrics HTTP/1.1\r\n\r\n", b"405 Method Not Allowed", b"only GET\n"),
-        (b"\r\n\r\n", b"405 Method Not Allowed", b"only GET\n"),
-    ],
-    ids=["metrics", "with a query", "head", "health", "elsewhere", "post", "nothing"],
-)
-def test_what_is_asked_for_is_answered(request_: bytes, status: bytes, body: bytes) -> None:
-    head, _, got = asyncio.run(asked(request_)).partition(b"\r\n\r\n")
-    assert head.startswith(b"HTTP/1.1 " + status)
-    assert got == body
-
-
-@pytest.mark.parametrize("request_", [b"GET /metrics", b"x" * 100_000], ids=["torn", "endless"])
-def test_who_does_not_speak_http_gets_no_answer(request_: bytes) -> None:
+def send_request(port: int, method: str, path: str, host: str = "127.0.0.1") -> tuple[int, str, bytes]:
+    """Return status, content type and body."""
+    connection = http.client.HTTPConnection(host, port, timeout=10)
     try:
-        answer = asyncio.run(asked(request_))
-    except ConnectionError:
-        answer = b""
-    assert answer == b""
+        connection.request(method, path)
+        response = connection.getresponse()
+        return response.status, response.headers.get("Content-Type", ""), response.read()
+    finally:
+        connection.close()
 
 
-def test_a_port_that_is_taken_is_one_line() -> None:
-    async def twice() -> None:
-        first = served("127.0.0.1:0", lambda: "")
-        async with first as where, served(where.removeprefix("http://").partition("/")[0], lambda: ""):
+def test_the_server_answers_metrics_and_health() -> None:
+    with serve_metrics("127.0.0.1:0", make_registry()) as url:
+        port = get_port(url)
+        assert url == f"http://127.0.0.1:{port}/metrics"
+        for path in ("/metrics", "/metrics?x=1"):
+            status, content_type, body = send_request(port, "GET", path)
+            assert (status, content_type) == (200, "text/plain; version=0.0.4; charset=utf-8")
+            assert b"\nfigures_total 1.0\n" in body
+        assert send_request(port, "GET", "/health")[::2] == (200, b"ok\n")
+        assert send_request(port, "HEAD", "/metrics")[::2] == (200, b"")
+        assert send_request(port, "HEAD", "/health")[::2] == (200, b"")
+        assert send_request(port, "HEAD", "/")[0] == 404
+        status, _, body = send_request(port, "GET", "/")
+        assert (status, b"use /metrics or /health" in body) == (404, True)
+        assert send_request(port, "POST", "/metrics")[0] >= 400
+
+
+def test_the_server_shows_current_values_and_ends_with_the_block() -> None:
+    figures = Figures()
+    before = set(threading.enumerate())
+    with serve_metrics("127.0.0.1:0", make_registry(figures)) as url:
+        figures.value = 7
+        assert b"\nfigures_total 7.0\n" in send_request(get_port(url), "GET", "/metrics")[2]
+    assert not any(thread.name == "metrics" for thread in set(threading.enumerate()) - before)
+    with pytest.raises(ConnectionRefusedError):
+        send_request(get_port(url), "GET", "/metrics")
+
+
+@pytest.mark.parametrize("request_", [b"", b"GET /metrics", b"x" * 100_000, b"\r\n\r\n", b"\0\xff\r\n\r\n"])
+def test_clients_that_do_not_send_http_do_no_harm(request_: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    with serve_metrics("127.0.0.1:0", make_registry()) as url:
+        port = get_port(url)
+        with (
+            socket.create_connection(("127.0.0.1", port)) as slow,
+            socket.create_connection(("127.0.0.1", port)) as odd,
+        ):
+            slow.sendall(b"GET /met")
+            odd.sendall(request_)
+            assert send_request(port, "GET", "/health")[::2] == (200, b"ok\n")
+    assert capfd.readouterr().err == ""
+
+
+def test_an_error_in_a_collector_is_logged_and_the_server_continues(capfd: pytest.CaptureFixture[str]) -> None:
+    with serve_metrics("127.0.0.1:0", make_registry(BrokenCollector())) as url:
+        with pytest.raises(http.client.HTTPException):
+            send_request(get_port(url), "GET", "/metrics")
+        assert send_request(get_port(url), "GET", "/health")[0] == 200
+    assert capfd.readouterr().err == ""
+
+
+def test_two_crawls_in_one_process_have_their_own_metrics() -> None:
+    first, second = make_registry(Figures(1)), make_registry(Figures(2))
+    with serve_metrics("127.0.0.1:0", first) as one, serve_metrics("127.0.0.1:0", second) as two:
+        assert b"\nlevel 1.0\n" in send_request(get_port(one), "GET", "/metrics")[2]
+        assert b"\nlevel 2.0\n" in send_request(get_port(two), "GET", "/metrics")[2]
+
+
+def test_an_empty_host_means_all_addresses() -> None:
+    with serve_metrics(":0", make_registry()) as url:
+        assert url.startswith("http://0.0.0.0:")
+        assert send_request(get_port(url), "GET", "/health")[0] == 200
+        if socket.has_dualstack_ipv6():
+            assert send_request(get_port(url), "GET", "/health", "::1")[0] == 200
+
+
+def test_a_port_in_use_is_reported_in_one_line() -> None:
+    with serve_metrics("127.0.0.1:0", make_registry()) as url:
+        address = f"127.0.0.1:{get_port(url)}"
+        with (
+            pytest.raises(SettingError, match="Address already in use") as caught,
+            serve_metrics(address, make_registry()),
+        ):
             pass
+    assert str(caught.value).startswith(f"metrics cannot be served at {address}: ")
+    assert "\n" not in str(caught.value)
 
-    with pytest.raises(SettingError, match="cannot be served"):
-        asyncio.run(twice())
+
+@pytest.mark.parametrize("address", ["no-such-host.invalid:9400", "a..b:9400", "192.0.2.1:9400"])
+def test_an_unusable_host_is_reported_in_one_line(address: str) -> None:
+    message = f"^metrics cannot be served at {address}: "
+    with pytest.raises(SettingError, match=message), serve_metrics(address, make_registry()):
+        pass
+
+
+def test_a_crawl_without_metrics_does_not_load_the_library() -> None:
+    code = """if True:
+        import asyncio, sys
+        from topicrawl.cli import crawl, worker
+        from topicrawl.cli.observability import check_metrics_address, expose_crawl_metrics
+        import topicrawl.builder
+        async def run():
+            check_metrics_address("")
+            async with expose_crawl_metrics("", None, None, directory=None) as url:
+                assert url == ""
+        asyncio.run(run())
+        sys.exit("prometheus_client" in sys.modules)
+    """
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

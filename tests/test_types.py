@@ -1,4 +1,4 @@
-"""Types are there for those who use the package: editors see them, and mypy checks programs against them."""
+"""Type annotations of the package, as mypy checks them in programs that use it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.longer import LONG
+from tests.helpers.markers import LONG
 
 import topicrawl
 
@@ -28,23 +28,23 @@ from pathlib import Path
 from my_judge import Beginning
 from my_wiki import Wiki
 
-from topicrawl import Relevance, Settings, Stop, Topic, Visit, open_crawl
-from topicrawl.seeds.provider import Get, Provider
+from topicrawl import Relevance, Settings, StopReason, Topic, Visit, open_crawl
+from topicrawl.seeds.provider import HttpGet, SearchProvider
 
 
 def judge(topic: Topic) -> Relevance:
     return Beginning(topic)
 
 
-def provider(get: Get) -> Provider:
+def provider(get: HttpGet) -> SearchProvider:
     return Wiki(get)
 
 
-async def main() -> tuple[list[Visit], Stop | None]:
+async def main() -> tuple[list[Visit], StopReason | None]:
     settings = Settings(pages=200, contact="you@example.org")
     async with open_crawl(Path("dengue"), Topic.of("dengue fever"), ["https://www.who.int/"], settings) as crawl:
         visits = [visit async for visit in crawl.visits() if visit.page is not None]
-    return visits, crawl.stopped
+    return visits, crawl.stop_reason
 """
 
 

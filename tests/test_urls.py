@@ -1,4 +1,4 @@
-"""Addresses: the standard's odd cases as a table, and the laws that hold for all of them."""
+"""URL canonicalization: special cases of the standard as a table, and properties that hold for all URLs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,19 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from topicrawl import urls
-from topicrawl.urls import LONGEST, Joiner, canonical, container, directory, fingerprint, host, join, member, origin
+from topicrawl.urls import (
+    MAX_URL_LENGTH,
+    LinkCache,
+    LinkResolver,
+    canonicalize_url,
+    fingerprint,
+    get_archive_url,
+    get_directory_url,
+    get_host,
+    get_origin,
+    make_member_url,
+    resolve_url,
+)
 
 BASE = "http://example.org/a/b/c?q=1#f"
 
@@ -136,8 +147,8 @@ JOINED = [
     ("//", None),
     ("d?a=1&utm_source=b#c", "http://example.org/a/b/d?a=1"),
     ("d;jsessionid=1?a", "http://example.org/a/b/d?a"),
-    ("x" * (LONGEST + 1), None),
-    ("/" + "\u00e4" * (LONGEST // 2), None),
+    ("x" * (MAX_URL_LENGTH + 1), None),
+    ("/" + "\u00e4" * (MAX_URL_LENGTH // 2), None),
 ]
 
 # Pieces that mean something to a parser, so that random addresses reach its corners.
@@ -200,32 +211,32 @@ addresses = st.builds(
 
 @pytest.mark.parametrize(("url", "expected"), CANONICAL)
 def test_the_standard_and_our_omissions_give_one_spelling(url: str, expected: str | None) -> None:
-    assert canonical(url) == expected
+    assert canonicalize_url(url) == expected
 
 
 @pytest.mark.parametrize(("tail", "expected"), NOISE)
 @pytest.mark.parametrize("start", ["http://example.org/a", "https://EXAMPLE.org/a"])
 def test_sessions_and_tracking_are_dropped_and_nothing_else(start: str, tail: str, expected: str) -> None:
-    assert canonical(start + tail) == start.lower() + expected
+    assert canonicalize_url(start + tail) == start.lower() + expected
 
 
 @pytest.mark.parametrize(("href", "expected"), JOINED)
 def test_links_lead_where_browsers_go(href: str, expected: str | None) -> None:
-    assert join(BASE, href) == expected
-    assert Joiner(BASE)(href) == expected
+    assert resolve_url(BASE, href) == expected
+    assert LinkResolver(BASE)(href) == expected
 
 
 @given(odd_text | addresses | st.text())
 @example("http://a/..;jsessionid=1/b")
 def test_the_canonical_form_is_its_own_canonical_form(url: str) -> None:
-    once = canonical(url)
-    assert once is None or canonical(once) == once
+    once = canonicalize_url(url)
+    assert once is None or canonicalize_url(once) == once
 
 
 @given(addresses, addresses)
 def test_a_canonical_address_joins_to_itself(base: str, url: str) -> None:
-    once = canonical(url)
-    assert once is None or (join(base, once) == once and Joiner(base)(once) == once)
+    once = canonicalize_url(url)
+    assert once is None or (resolve_url(base, once) == once and LinkResolver(base)(once) == once)
 
 
 @settings(max_examples=400)
@@ -235,19 +246,19 @@ def test_a_canonical_address_joins_to_itself(base: str, url: str) -> None:
     odd_text,
 )
 def test_the_fast_way_and_the_parser_agree(base: str, href: str) -> None:
-    leads = Joiner(base)
-    assert leads(href) == join(base, href)
-    assert leads(href) == join(base, href), "the second answer comes from the cache"
+    leads = LinkResolver(base)
+    assert leads(href) == resolve_url(base, href)
+    assert leads(href) == resolve_url(base, href), "the second answer comes from the cache"
 
 
 @given(addresses)
 def test_the_parts_of_an_address_are_cut_at_the_right_places(url: str) -> None:
-    once = canonical(url)
+    once = canonicalize_url(url)
     if once is None:
         return
-    assert origin(once) == f"{once.partition(':')[0]}://{host(once)}"
-    assert directory(once) == join(once, ".")
-    assert once.startswith(directory(once)[: len(origin(once)) + 1])
+    assert get_origin(once) == f"{once.partition(':')[0]}://{get_host(once)}"
+    assert get_directory_url(once) == resolve_url(once, ".")
+    assert once.startswith(get_directory_url(once)[: len(get_origin(once)) + 1])
 
 
 @pytest.mark.parametrize(
@@ -259,15 +270,15 @@ def test_the_parts_of_an_address_are_cut_at_the_right_places(url: str) -> None:
     ],
 )
 def test_the_host_carries_a_port_only_when_it_matters(url: str, name: str) -> None:
-    assert host(url) == name
+    assert get_host(url) == name
 
 
 def test_a_link_without_an_address_leads_nowhere() -> None:
-    assert Joiner(BASE)(None) is None
+    assert LinkResolver(BASE)(None) is None
 
 
 def test_an_unusable_base_leaves_absolute_links() -> None:
-    leads = Joiner("about:blank")
+    leads = LinkResolver("about:blank")
     assert leads("https://example.org/x") == "https://example.org/x"
     assert leads("x") is None
     assert leads("#x") is None
@@ -290,39 +301,51 @@ def test_fingerprints_of_near_addresses_differ() -> None:
     | st.sampled_from(["../../etc", "a\\b", "/!/", "a?b#c", ".", "%2e%2e/x", "a;jsessionid=1", "é ü"]),
 )
 def test_a_file_in_an_archive_has_a_canonical_address_that_tells_the_archive(archive: str, name: str) -> None:
-    url = member(archive, name)
-    assert canonical(url) == url
-    assert container(url) == archive
-    assert host(url) == host(archive)
+    url = make_member_url(archive, name)
+    assert canonicalize_url(url) == url
+    assert get_archive_url(url) == archive
+    assert get_host(url) == get_host(archive)
 
 
 def test_long_links_lead_where_they_should_and_are_not_remembered() -> None:
     tail = "x" * 3000
-    leads = Joiner("https://example.org/a/b")
-    before = leads.rooted.copy(), leads.absolute.copy()
+    cache = LinkCache()
+    leads = LinkResolver("https://example.org/a/b", cache)
+    before = len(cache)
     assert leads(f"/{tail}") == f"https://example.org/{tail}"
     assert leads(f"https://b.example/{tail}") == f"https://b.example/{tail}"
     assert leads(f"../{tail}") == f"https://example.org/{tail}"
-    assert (leads.rooted, leads.absolute) == before
+    assert len(cache) == before
 
 
-def test_links_that_do_not_depend_on_the_page_are_remembered_for_its_site() -> None:
-    first, second = Joiner("https://menu.example/a/b"), Joiner("https://menu.example/c")
-    elsewhere = Joiner("https://other.example/c")
-    for href in ("/d?utm_source=x", "https://menu.example", "e", "#f", "mailto:me@b.example"):
-        assert first(href) == join("https://menu.example/a/b", href)
-    assert second.rooted == {"/d?utm_source=x": "https://menu.example/d"}
-    assert second.absolute["https://menu.example"] == "https://menu.example/"
-    assert not elsewhere.rooted
-    assert elsewhere.absolute is second.absolute
+def test_links_that_do_not_depend_on_the_page_are_cached_for_its_site() -> None:
+    cache = LinkCache()
+    hrefs = ("/d?utm_source=x", "https://menu.example", "e", "#f", "mailto:me@b.example")
+    first = LinkResolver("https://menu.example/a/b", cache)
+    assert list(first.resolve_links(hrefs)) == [resolve_url("https://menu.example/a/b", href) for href in hrefs]
+    assert len(cache) == 3  # the origin, the root-relative link and the absolute link
+    second = LinkResolver("https://menu.example/c", cache)
+    assert second("/d?utm_source=x") == "https://menu.example/d"
+    assert len(cache) == 3
+    elsewhere = LinkResolver("https://other.example/c", cache)
+    assert elsewhere("https://menu.example") == "https://menu.example/"
+    assert elsewhere("/d?utm_source=x") == "https://other.example/d"
+    assert len(cache) == 5
 
 
-def test_no_more_links_are_remembered_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(urls, "_MOST_REMEMBERED", 4)
-    monkeypatch.setattr(urls, "_MEMORY", urls._Memory())
+@given(
+    st.lists(st.sampled_from(["/a", "b", "../c", "#d", "http://x.example/e", "tel:1", None, "/a?gclid=1", "//y.z/"]))
+)
+def test_many_links_are_resolved_like_single_links(hrefs: list[str | None]) -> None:
+    cache = LinkCache(max_entries=3)
+    resolved = list(LinkResolver("https://site.example/f/g", cache).resolve_links(hrefs))
+    assert resolved == [href and resolve_url("https://site.example/f/g", href) for href in hrefs]
+
+
+def test_a_link_cache_has_a_size_limit_and_stays_correct() -> None:
+    cache = LinkCache(max_entries=4)
     for number in range(20):
-        leads = Joiner(f"https://site{number % 3}.example/")
+        leads = LinkResolver(f"https://site{number % 3}.example/", cache)
         address = f"https://site{number % 3}.example/{number}"
         assert leads(f"/{number}") == leads(address) == address
-        memory = urls._MEMORY
-        assert sum(1 + len(known) for known in memory._rooted.values()) + len(memory._absolute) <= 4
+        assert len(cache) <= 4

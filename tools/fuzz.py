@@ -1,14 +1,14 @@
-"""Throws broken input at everything that reads what strangers wrote, for a given number of seconds.
+"""Fuzz all parsers of untrusted input for a given number of seconds.
 
     python tools/fuzz.py 60                      every target, 60 seconds in all
     python tools/fuzz.py 300 html documents      two targets, 300 seconds in all
     python tools/fuzz.py --replay out/fuzz/html-1a2b3c4d.bin
 
-Inputs are made by changing those of a small corpus (`fuzz_targets.py`) at random, from a fixed seed: the same command
-makes the same inputs in the same order. An input with an outcome that was not seen before joins the corpus. A target
-runs in a process of its own, so that a crash of the interpreter is a finding like any other. A finding is an
-exception that has no business there, a law that does not hold, more than ten seconds of computing for one input, or
-the end of the process; its input is saved in out/fuzz. Exit code 1: something was found.
+The fuzzer mutates the inputs of a small corpus (`fuzz_corpus.py`) at random with a fixed seed: the same command
+generates the same inputs in the same order. An input with a new outcome is added to the corpus. Each target runs in a
+separate process, so that a crash of the interpreter is also a finding. A finding is an unexpected exception, a violated
+invariant, more than ten seconds of CPU time for one input, or the exit of the process. Its input is saved in out/fuzz.
+The exit code is 1 if there are findings.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from fuzz_targets import TARGETS, Target, ended
+from fuzz_targets import TARGETS, Target, exit_worker
 
 FOLDER = Path("out") / "fuzz"
-SLOW = 10.0  # seconds of computing for one input of at most LARGEST bytes
+SLOW = 10.0  # CPU seconds for one input of at most LARGEST bytes
 LARGEST = 1 << 16
 MEMORY = 4 << 30
-_KEPT = 400  # inputs of a target's corpus at the most
+_KEPT = 400  # maximum number of inputs in the corpus of a target
 _NUMBERS = (b"0", b"-1", b"1e999", b"NaN", b"999999999999999999999", b"\xff\xff\xff\xff", b"\0\0\0\0", b"\x7f\xff")
 _TEXTS = (b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x80\xae", b"\0", b"\r\n\r\n", b"%00", b"\x1b[")
 
 
 class Finding(NamedTuple):
-    """An input that did what no input may do."""
+    """An input and the problem that it causes."""
 
     body: bytes
     what: str
@@ -49,19 +49,19 @@ class Finding(NamedTuple):
 
 @dataclass
 class Tally:
-    """What became of one target."""
+    """Statistics and findings of one target."""
 
     name: str
     inputs: int = 0
     seconds: float = 0.0
-    computing: float = 0.0  # seconds
+    computing: float = 0.0  # CPU seconds
     slowest: float = 0.0
     outcomes: int = 0
     findings: list[Finding] = field(default_factory=list)
 
 
-def changed(body: bytes, others: Sequence[bytes], words: Sequence[bytes], random: Random) -> bytes:
-    """An input that differs from another in one to six places."""
+def mutate(body: bytes, others: Sequence[bytes], words: Sequence[bytes], random: Random) -> bytes:
+    """Return a mutation of an input with one to six changes."""
     data = bytearray(body)
     for _ in range(random.choice((1, 1, 2, 3, 6))):
         at = random.randrange(len(data) + 1)
@@ -90,87 +90,89 @@ def changed(body: bytes, others: Sequence[bytes], words: Sequence[bytes], random
     return bytes(data[:LARGEST])
 
 
-def worked(target: Target, seconds: float, seed: int, line: Connection) -> None:
-    """In a process of its own: run inputs until the time is over; each one is announced before it is tried."""
+def run_worker(target: Target, seconds: float, seed: int, line: Connection) -> None:
+    """Try inputs in a separate process until the time is over. Each input is sent to the parent before it is tried."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     faulthandler.disable()
     random = Random(f"{seed} {target.name}")
-    run, corpus = target.opened(), list(target.corpus)
-    seen: set[object] = set()
+    run, corpus = target.open_run(), list(target.corpus)
+    outcomes: set[object] = set()
     until = time.monotonic() + seconds
     number = 0
     while time.monotonic() < until:
-        # The corpus itself comes first: it must be fine.
-        body = corpus[number] if number < len(target.corpus) else changed(
-            random.choice(corpus), corpus, target.words, random
-        )  # fmt: skip
+        # The unmodified corpus comes first; it must cause no finding.
+        body = (
+            corpus[number]
+            if number < len(target.corpus)
+            else mutate(random.choice(corpus), corpus, target.words, random)
+        )
         number += 1
         line.send(body)
-        begun = time.process_time()
-        what, outcome = tried(run, body)
-        used = time.process_time() - begun
-        if not what and used > SLOW:
-            what = f"took {used:.1f} s of computing"
-        line.send((what, used, len(seen)))
-        if outcome is not None and outcome not in seen:
-            seen.add(outcome)
+        started = time.process_time()
+        what, outcome = try_input(run, body)
+        cpu_seconds = time.process_time() - started
+        if not what and cpu_seconds > SLOW:
+            what = f"took {cpu_seconds:.1f} s of CPU time"
+        line.send((what, cpu_seconds, len(outcomes)))
+        if outcome is not None and outcome not in outcomes:
+            outcomes.add(outcome)
             if len(corpus) < _KEPT:
                 corpus.append(body)
     line.send(None)
-    ended()
+    exit_worker()
 
 
-def tried(run: Callable[[bytes], object], body: bytes) -> tuple[str, object]:
-    """What went wrong with an input ("": nothing), and what came out of it."""
+def try_input(run: Callable[[bytes], object], body: bytes) -> tuple[str, object]:
+    """Run a target on an input. Return the traceback of an error or "", and the outcome."""
     try:
         return "", run(body)
     except KeyboardInterrupt:
         raise
-    except BaseException:  # noqa: BLE001  whatever it is, it is the finding
+    except BaseException:  # noqa: BLE001  any exception is a finding
         return traceback.format_exc(), None
 
 
-def fuzzed(target: Target, seconds: float, seed: int) -> Tally:
-    """One target for so long; a process that dies is replaced, with the next seed."""
+def fuzz_target(target: Target, seconds: float, seed: int) -> Tally:
+    """Fuzz one target for a number of seconds. A process that exits is replaced, with the next seed."""
     tally = Tally(target.name)
-    begun = time.monotonic()
+    started = time.monotonic()
     context = multiprocessing.get_context("fork")
-    while (left := seconds - (time.monotonic() - begun)) > 0 and len(tally.findings) < 20:
+    while (remaining := seconds - (time.monotonic() - started)) > 0 and len(tally.findings) < 20:
         ours, theirs = context.Pipe(duplex=False)
-        process = context.Process(target=worked, args=(target, left, seed + len(tally.findings), theirs))
+        process = context.Process(target=run_worker, args=(target, remaining, seed + len(tally.findings), theirs))
         process.start()
         theirs.close()
-        _followed(ours, process, tally)
+        _read_results(ours, process, tally)
         process.join()
-    tally.seconds = time.monotonic() - begun
+    tally.seconds = time.monotonic() - started
     return tally
 
 
-def _followed(line: Connection, process: multiprocessing.process.BaseProcess, tally: Tally) -> None:
-    """Take in what a process tells, until it has done its time or is gone."""
-    known = {finding.what.splitlines()[-1] for finding in tally.findings}
+def _read_results(line: Connection, process: multiprocessing.process.BaseProcess, tally: Tally) -> None:
+    """Read the results of a worker process until it finishes or exits."""
+    seen_errors = {finding.what.splitlines()[-1] for finding in tally.findings}
     body = b""
     while True:
         try:
             body = line.recv()
             if body is None:
                 return
-            what, used, outcomes = line.recv()
+            what, cpu_seconds, outcomes = line.recv()
         except EOFError:
             process.join()
-            tally.findings.append(Finding(body, f"the process ended with code {process.exitcode}"))
+            tally.findings.append(Finding(body, f"the process exited with code {process.exitcode}"))
             return
         tally.inputs += 1
-        tally.computing += used
-        tally.slowest = max(tally.slowest, used)
+        tally.computing += cpu_seconds
+        tally.slowest = max(tally.slowest, cpu_seconds)
         tally.outcomes = max(tally.outcomes, outcomes)
-        if what and what.splitlines()[-1] not in known:
-            known.add(what.splitlines()[-1])
+        if what and what.splitlines()[-1] not in seen_errors:
+            seen_errors.add(what.splitlines()[-1])
             tally.findings.append(Finding(body, what))
 
 
-def saved(tally: Tally) -> None:
-    """Keep what was found, and say where."""
+def save_findings(tally: Tally) -> None:
+    """Save the inputs and tracebacks of the findings, and print their paths."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for body, what in tally.findings:
         path = FOLDER / f"{tally.name}-{sha1(body, usedforsecurity=False).hexdigest()[:8]}.bin"
@@ -179,41 +181,43 @@ def saved(tally: Tally) -> None:
         print(f"  {path}: {what.splitlines()[-1][:200]}")
 
 
-def replayed(path: Path) -> int:
+def replay_input(path: Path) -> int:
+    """Try a saved input again. Return 1 if it still causes a finding, else 0."""
     target = TARGETS[path.name.rpartition("-")[0]]
-    what, outcome = tried(target.opened(), path.read_bytes())
-    print(what or f"nothing is wrong with it any more: {outcome}")
+    what, outcome = try_input(target.open_run(), path.read_bytes())
+    print(what or f"the input causes no finding any more: {outcome}")
     return bool(what)
 
 
 def main() -> int:
+    """Fuzz the targets named on the command line, or all, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("seconds", type=float, nargs="?", default=60.0, help="in all")
-    parser.add_argument("targets", nargs="*", help=f"of {', '.join(TARGETS)}; all when none is named")
+    parser.add_argument("seconds", type=float, nargs="?", default=60.0, help="total time for all targets")
+    parser.add_argument("targets", nargs="*", help=f"targets to run: {', '.join(TARGETS)}; default: all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--replay", type=Path, metavar="FILE", help="try one saved input again")
     options = parser.parse_args()
     if options.replay:
-        return replayed(options.replay)
+        return replay_input(options.replay)
     unknown = [name for name in options.targets if name not in TARGETS]
     if unknown:
-        parser.error(f"there is no target {unknown[0]!r}; there are {', '.join(TARGETS)}")
+        parser.error(f"there is no target {unknown[0]!r}; targets are {', '.join(TARGETS)}")
     chosen = [TARGETS[name] for name in options.targets or TARGETS]
     print("target        inputs  seconds  computing  outcomes  slowest  findings", flush=True)
-    found = 0
+    finding_count = 0
     for target in chosen:
-        tally = fuzzed(target, options.seconds / len(chosen), options.seed)
+        tally = fuzz_target(target, options.seconds / len(chosen), options.seed)
         print(
             f"{tally.name:<12} {tally.inputs:>7} {tally.seconds:>8.0f} {tally.computing:>10.1f} {tally.outcomes:>9} "
             f"{tally.slowest:>7.2f}s {len(tally.findings):>9}",
             flush=True,
         )
-        saved(tally)
-        found += len(tally.findings)
-    return min(found, 1)
+        save_findings(tally)
+        finding_count += len(tally.findings)
+    return min(finding_count, 1)
 
 
 if __name__ == "__main__":
     code = main()
     sys.stdout.flush()
-    os._exit(code)  # threads of a target's libraries are not waited for
+    os._exit(code)  # exits without waiting for threads of the libraries

@@ -1,4 +1,4 @@
-"""The inputs that `fuzz.py` begins with: sound ones, small, with as many kinds of things in them as fit."""
+"""Initial corpus of `fuzz.py`: small valid inputs with many different constructs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import brotli
 import zstandard
 
 from topicrawl.collection import warc
-from topicrawl.records import Response
+from topicrawl.models import Response
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from tests.documents import made
+from tests.helpers import documents
 
 URL = "http://a.example/dir/page?x=1"
 HTML = (
@@ -31,10 +31,36 @@ HTML = (
     "<p>文字。文字 日本語 <a href='/日本'>ü</a>".encode(),
 )
 TAGS = (
-    b"<a>", b"<b>", b"<p>", b"<div>", b"<table>", b"<tr>", b"<td>", b"<select>", b"<option>", b"<font>", b"<svg>",
-    b"<math>", b"<template>", b"<style>", b"<script>", b"<frameset>", b"<pre>", b"<ul>", b"<li>", b"<h1>", b"</p>",
-    b"</a>", b"<!--", b"-->", b"<![CDATA[", b" href=//x", b" style='display:none'", b"&#xD800;", b"&amp;",
-)  # fmt: skip
+    b"<a>",
+    b"<b>",
+    b"<p>",
+    b"<div>",
+    b"<table>",
+    b"<tr>",
+    b"<td>",
+    b"<select>",
+    b"<option>",
+    b"<font>",
+    b"<svg>",
+    b"<math>",
+    b"<template>",
+    b"<style>",
+    b"<script>",
+    b"<frameset>",
+    b"<pre>",
+    b"<ul>",
+    b"<li>",
+    b"<h1>",
+    b"</p>",
+    b"</a>",
+    b"<!--",
+    b"-->",
+    b"<![CDATA[",
+    b" href=//x",
+    b" style='display:none'",
+    b"&#xD800;",
+    b"&amp;",
+)
 PLAIN = (b"Owls\n\nThey hunt. See http://b.example/x, or https://c.example/?a=b.\n\n- one\n- two\n", b"\xff\xfea\0b\0")
 CHARSETS = tuple(
     b"text/html; charset=" + label + b"\ncaf\xe9 \xd2\x81\x40\x1b$B<meta charset=utf-8>"
@@ -43,54 +69,93 @@ CHARSETS = tuple(
 LINES = ["Owls hunt at night.", "They eat mice & voles."]
 
 
-def _files(body: bytes) -> dict[str, bytes]:
+def _unzip_files(body: bytes) -> dict[str, bytes]:
+    """Return the files of a ZIP archive by name."""
     with ZipFile(BytesIO(body)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-_WORD = _files(made.docx(LINES, title="Owls", links=[("http://b.example/", "here")]))
+_WORD = _unzip_files(documents.docx(LINES, title="Owls", links=[("http://b.example/", "here")]))
 WORD, RELATIONS = _WORD["word/document.xml"], _WORD["word/_rels/document.xml.rels"]
-BOOK = _files(made.epub(["<p>Owls</p>", "<p>Mice</p>"], title="Birds"))
+BOOK = _unzip_files(documents.epub(["<p>Owls</p>", "<p>Mice</p>"], title="Birds"))
 INSIDE = (
     WORD,
     RELATIONS,
-    _files(made.odt(LINES, title="Owls", links=[("http://b.example/", "here")]))["content.xml"],
+    _unzip_files(documents.odt(LINES, title="Owls", links=[("http://b.example/", "here")]))["content.xml"],
     BOOK["OPS/book.opf"],
     BOOK["META-INF/container.xml"],
 )
 DOCUMENTS = (
-    made.pdf([LINES, LINES], title="Owls", links=[("http://b.example/", "here")]),
-    made.docx(LINES, title="Owls", links=[("http://b.example/", "here")]),
-    made.odt(LINES, title="Owls", links=[("http://b.example/", "here")]),
-    made.zipped(BOOK),
-    made.gzipped(HTML[0]),
-    made.zipped({"a.txt": b"Owls", "d/b.html": HTML[1], "c.docx": made.docx(LINES)}),
+    documents.pdf([LINES, LINES], title="Owls", links=[("http://b.example/", "here")]),
+    documents.docx(LINES, title="Owls", links=[("http://b.example/", "here")]),
+    documents.odt(LINES, title="Owls", links=[("http://b.example/", "here")]),
+    documents.zipped(BOOK),
+    documents.gzipped(HTML[0]),
+    documents.zipped({"a.txt": b"Owls", "d/b.html": HTML[1], "c.docx": documents.docx(LINES)}),
 )
 URLS = (
     b"https://example.org/a/b;c?x=1&utm_source=2#f\n../d e?\xc3\xbc=1",
     b"http://user:pw@EXAMPLE.org.:80/%7Ea/./b\n//b.example:8080/x/../y",
-    b"http://[::1]:81/\nhttp://0x7f.1/", b"http://xn--bcher-kva.example/\n?q&sid=0123456789abcdef0",
-    "http://bücher.example/\n\\\\x\t\ny".encode(), b"https://a.example/z.zip?v=2\nmailto:x",
-)  # fmt: skip
+    b"http://[::1]:81/\nhttp://0x7f.1/",
+    b"http://xn--bcher-kva.example/\n?q&sid=0123456789abcdef0",
+    "http://bücher.example/\n\\\\x\t\ny".encode(),
+    b"https://a.example/z.zip?v=2\nmailto:x",
+)
 URL_WORDS = (
-    b"/../", b"/./", b"%2e", b"%2F", b"//", b"\\", b"@", b":", b"[", b"]", b"?", b"#", b"xn--", b"%zz", b"/!/",
-    b"http:", b"https://", b";jsessionid=1", b"\xe3\x80\x82", b"\xe2\x80\x8d", b"\t", b"&", b"utm_x=",
-)  # fmt: skip
+    b"/../",
+    b"/./",
+    b"%2e",
+    b"%2F",
+    b"//",
+    b"\\",
+    b"@",
+    b":",
+    b"[",
+    b"]",
+    b"?",
+    b"#",
+    b"xn--",
+    b"%zz",
+    b"/!/",
+    b"http:",
+    b"https://",
+    b";jsessionid=1",
+    b"\xe3\x80\x82",
+    b"\xe2\x80\x8d",
+    b"\t",
+    b"&",
+    b"utm_x=",
+)
 ROBOTS = (
     b"User-agent: *\nDisallow: /a/\nAllow: /a/b$\nCrawl-delay: 2\nSitemap: http://a.example/s.xml\n",
     b"\xef\xbb\xbfuser-agent: topicrawl/1\nuser-agent: x\nDisallow: *.pdf$\nRequest-rate: 1/5 0000-0100\nHost: a\n",
     b"Disallow: /\nUser agent: *\nDisallow:\nVisit-time: 0600-0845\nClean-param: a&b /x\nnoindex: /",
 )
 ROBOTS_WORDS = (
-    b"User-agent: *\n", b"Disallow: ", b"Allow: /", b"*", b"$", b"Crawl-delay: ", b"Request-rate: ", b"Visit-time: ",
-    b"%2A", b"**********", b"\r", b"\n", b"Sitemap: ",
-)  # fmt: skip
+    b"User-agent: *\n",
+    b"Disallow: ",
+    b"Allow: /",
+    b"*",
+    b"$",
+    b"Crawl-delay: ",
+    b"Request-rate: ",
+    b"Visit-time: ",
+    b"%2A",
+    b"**********",
+    b"\r",
+    b"\n",
+    b"Sitemap: ",
+)
 TEXT = b"owls hunt at night " * 100
 DECODE = (
-    b"gzip\n" + gzip.compress(TEXT, mtime=0), b"deflate\n" + zlib.compress(TEXT), b"br\n" + brotli.compress(TEXT),
-    b"zstd\n" + zstandard.compress(TEXT), b"gzip, br\n" + brotli.compress(gzip.compress(TEXT, mtime=0)),
-    b"gzip\n" + gzip.compress(bytes(200_000), mtime=0), b"zstd\n" + zstandard.compress(bytes(200_000)),
-)  # fmt: skip
+    b"gzip\n" + gzip.compress(TEXT, mtime=0),
+    b"deflate\n" + zlib.compress(TEXT),
+    b"br\n" + brotli.compress(TEXT),
+    b"zstd\n" + zstandard.compress(TEXT),
+    b"gzip, br\n" + brotli.compress(gzip.compress(TEXT, mtime=0)),
+    b"gzip\n" + gzip.compress(bytes(200_000), mtime=0),
+    b"zstd\n" + zstandard.compress(bytes(200_000)),
+)
 HTTP = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: 5\r\n\r\nhello",
     b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX: y\r\n\r\n",
@@ -100,10 +165,22 @@ HTTP = (
     b"HTTP/1.1 200 OK\nContent-Type: text/plain\nX-Robots-Tag: noindex\n\nhello",
 )
 HTTP_WORDS = (
-    b"\r\n", b"\n", b": ", b"HTTP/1.1 ", b"HTTP/9.9 ", b"Content-Length: ", b"Transfer-Encoding: chunked\r\n",
-    b"0\r\n\r\n", b"ffffffffffffffff\r\n", b"Connection: upgrade\r\n", b"\t", b"\x80", b"Content-Encoding: br\r\n",
-    b" 204 ", b" 1xx ",
-)  # fmt: skip
+    b"\r\n",
+    b"\n",
+    b": ",
+    b"HTTP/1.1 ",
+    b"HTTP/9.9 ",
+    b"Content-Length: ",
+    b"Transfer-Encoding: chunked\r\n",
+    b"0\r\n\r\n",
+    b"ffffffffffffffff\r\n",
+    b"Connection: upgrade\r\n",
+    b"\t",
+    b"\x80",
+    b"Content-Encoding: br\r\n",
+    b" 204 ",
+    b" 1xx ",
+)
 TOPIC = (
     b'name = "owls"\nthreshold = 0.2\nlanguages = ["en"]\n[words]\nowl = 1.0\nnight = 0.5\n[words.de]\neule = 1\n'
     b'[examples]\nrelevant = ["http://a.example/"]\nirrelevant = []\n',
@@ -143,9 +220,9 @@ GRAPHS = (
 )
 
 
-def warcs() -> tuple[bytes, ...]:
-    """A small archive, packed; one record of it; and the archive as it is without packing."""
+def build_warcs() -> tuple[bytes, ...]:
+    """Return a small compressed WARC file, one record of it, and the uncompressed file."""
     page = Response(URL, URL, 200, {"content-type": "text/html", "content-encoding": "gzip"}, HTML[0], 9.5)
-    request, answer = warc.encoded(page, "127.0.0.1", Random(1))
-    whole = warc.warcinfo("x", {}, 0.0, Random(1)) + request + answer
-    return whole, answer, gzip.decompress(whole)
+    request, response = warc.encode_fetch(page, "127.0.0.1", Random(1))
+    archive = warc.build_warcinfo("x", {}, 0.0, Random(1)) + request + response
+    return archive, response, gzip.decompress(archive)

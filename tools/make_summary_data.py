@@ -1,22 +1,21 @@
-"""Make labelled sentences and the English network from them, src/topicrawl/text/data/summary.en.json.
+"""Generate labelled sentences and train the English summary network, src/topicrawl/text/data/summary.en.json.
 
-    python tools/make_summary_data.py                      # writes the network, prints how good it is
-    python tools/make_summary_data.py --table sentences.tsv   # writes the labelled sentences too
+    python tools/make_summary_data.py                         # write the network and print its accuracy
+    python tools/make_summary_data.py --table sentences.tsv   # write the labelled sentences too
 
-Nobody has read these pages: they are made up, with the vocabulary of the made-up web, and each sentence is labelled
-by the part it was written for. How pages are written follows what is known of pages by people:
+The pages are synthetic, with the vocabulary of the sample web. Each sentence is labelled by the role for which it was
+generated. The structure of the pages follows what is known about pages written by people:
 
-- The sentence that says what a paragraph is about is its first in 85 of 100 paragraphs and its last in 7
-  (Baxendale 1958); elsewhere it stands in the middle. It is about the page's subject, and two times in three it has a
-  word of the title, or all of it. It belongs into the summary. What surrounds it adds to it, or says nothing, and does
-  not.
-- Headings and larger opening lines belong into it; so does nothing of menus, lists of links, lists of references, boxes
-  with news and offers from elsewhere, small print and notes. One paragraph in eight rambles and has nothing for it.
-- The link that led to the page has words of the title, other words of the subject, or none that say anything. One
-  page in seven has a title that says nothing.
+- The topic sentence of a paragraph is its first sentence in 85 of 100 paragraphs and its last in 7 (Baxendale 1958);
+  otherwise it is in the middle. It is about the subject of the page, and two times in three it contains a word of the
+  title or the whole title. It belongs to the summary. The other sentences of the paragraph do not.
+- Headings and larger opening lines belong to the summary. Menus, link lists, references, boxes with news and offers,
+  and legal notices do not. One paragraph in eight has no topic sentence.
+- The anchor text of the link to the page contains words of the title, other words of the subject, or no informative
+  words. One page in seven has an uninformative title.
 
-A network can learn no more from this than where people put what matters. For a language and a kind of page of your
-own, `topicrawl train summary` does it with real pages and a real reader.
+The network can learn from this data only the typical position of important sentences. For another language or another
+kind of page, `topicrawl train summary` trains a network on real pages with manual labels.
 """
 
 from __future__ import annotations
@@ -26,25 +25,25 @@ from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 
-from topicrawl.cli.training import write_model
-from topicrawl.lab.sample_hosts import SUBJECTS
-from topicrawl.lab.sample_pages import LAYOUTS, Layout
-from topicrawl.lab.sample_plan import LEXICONS
-from topicrawl.lab.sample_prose import Lexicon, heading, mixed, sentence, title
-from topicrawl.lab.sample_words import BACKGROUND, PEOPLE
-from topicrawl.lab.summary_labels import Row, rows_of, write_rows
-from topicrawl.lab.summary_training import Count, fitted, measured
-from topicrawl.parse import read
-from topicrawl.records import Link, Page, Response
-from topicrawl.relevance.summary_network import KIND, model_of
-from topicrawl.text.lexicon import lexicon
-from topicrawl.text.tokens import words
+from topicrawl.cli.train.inputs import write_model
+from topicrawl.lab.summary_labels import SentenceRow, build_rows, write_rows
+from topicrawl.lab.summary_training import ConfusionMatrix, evaluate_network, fit_network
+from topicrawl.models import Link, Page, Response
+from topicrawl.parse import parse_response
+from topicrawl.relevance.summary_network import MODEL_KIND, serialize_network
+from topicrawl.sample_web.hosts import SUBJECTS
+from topicrawl.sample_web.html import LAYOUTS, PageLayout
+from topicrawl.sample_web.plan import TEMPLATES
+from topicrawl.sample_web.prose import ProseTemplates, hash_numbers, make_heading, make_sentence, make_title
+from topicrawl.sample_web.vocabulary import BACKGROUND, PEOPLE
+from topicrawl.text.lexicon import load_lexicon
+from topicrawl.text.tokenizer import tokenise
 
 NETWORK = Path(__file__).parent.parent / "src" / "topicrawl" / "text" / "data" / "summary.en.json"
 PAGES, HELD_OUT = 400, 100
 VOCABULARIES = (*SUBJECTS, BACKGROUND)
 NOTHING = len(SUBJECTS)
-PROSE = (*LEXICONS, Lexicon(BACKGROUND))
+PROSE = (*TEMPLATES, ProseTemplates(BACKGROUND))
 MENU = '<a href="/">Home</a> | <a href="/all">All stories</a> | <a href="/about">Who writes this and why</a>\n'
 EMPTY = ("click here", "read more", "next", "home", "")
 SMALL_PRINT = (
@@ -66,109 +65,118 @@ OFFERS = (
 
 
 class Writer:
-    """Writes one page and notes which of its sentences belong into the summary."""
+    """Generator of one page. It records which sentences belong to the summary."""
 
     def __init__(self, number: int) -> None:
-        self.random = Random(mixed(7, 61, number))
+        self.random = Random(hash_numbers(7, 61, number))
         self.subject = number % len(SUBJECTS)
         self.other = (self.subject + 1 + self.random.randrange(len(SUBJECTS) - 1)) % len(SUBJECTS)
-        self.lexicon = LEXICONS[self.subject]
-        # Of all numbers, the multiples of four give titles that say nothing.
-        telling = self.random.random() < 0.85
-        self.title = title(self.lexicon, mixed(number, 5) // 4 * 4 + 1) if telling else "Notes"
-        self.named = {word for word in words(self.title) if word not in lexicon("en").stop}
-        self.layout: Layout = LAYOUTS[self.random.randrange(len(LAYOUTS))]
+        self.lexicon = TEMPLATES[self.subject]
+        # Multiples of four would give uninformative titles.
+        informative = self.random.random() < 0.85
+        self.title = make_title(self.lexicon, hash_numbers(number, 5) // 4 * 4 + 1) if informative else "Notes"
+        self.title_words = {word for word in tokenise(self.title) if word not in load_lexicon("en").stop_words}
+        self.layout: PageLayout = LAYOUTS[self.random.randrange(len(LAYOUTS))]
         self.summary: set[str] = {self.title}
 
-    def said(self, subject: int) -> str:
-        """A sentence on a subject, of 4 to 40 words as people write them."""
+    def make_sentence(self, subject: int) -> str:
+        """Generate a sentence on a subject with a realistic length of 4 to 40 words."""
         draw = self.random.random()
         if draw < 0.2:
             vocabulary = VOCABULARIES[subject]
-            short = f"{self.random.choice(vocabulary.matters)} often {self.random.choice(vocabulary.deeds)}."
+            short = (
+                f"{self.random.choice(vocabulary.noun_phrases)} often {self.random.choice(vocabulary.verb_phrases)}."
+            )
             return short[0].upper() + short[1:]
-        first = sentence(PROSE[subject], self.random.random)
+        first = make_sentence(PROSE[subject], self.random.random)
         if draw < 0.65:
             return first
-        second = sentence(PROSE[subject], self.random.random)
+        second = make_sentence(PROSE[subject], self.random.random)
         return f"{first[:-1]}, and {second[0].lower()}{second[1:]}"
 
-    def about(self, chance: float) -> str:
-        """A sentence on the page's subject, with a word of the title as often as chance wants it."""
-        drawn = self.said(self.subject)
-        wanted = self.random.random() < chance
+    def make_subject_sentence(self, title_share: float) -> str:
+        """Generate a sentence on the subject of the page. It contains a word of the title with this probability."""
+        candidate = self.make_sentence(self.subject)
+        with_title = self.random.random() < title_share
         for _ in range(60):
-            if wanted == (not self.named.isdisjoint(words(drawn))):
+            if with_title == (not self.title_words.isdisjoint(tokenise(candidate))):
                 break
-            drawn = self.said(self.subject)
-        return drawn
+            candidate = self.make_sentence(self.subject)
+        return candidate
 
-    def point(self) -> str:
-        """What a paragraph is about, now and then with the whole title in it."""
-        drawn = self.about(2 / 3)
+    def make_topic_sentence(self) -> str:
+        """Generate the topic sentence of a paragraph, sometimes with the whole title in it."""
+        text = self.make_subject_sentence(2 / 3)
         if self.random.random() < 0.2:
-            return f"{drawn[:-1]}, and this is what {self.title[0].lower()}{self.title[1:]} is about."
-        return drawn
+            return f"{text[:-1]}, and this is what {self.title[0].lower()}{self.title[1:]} is about."
+        return text
 
-    def paragraph(self) -> str:
+    def render_paragraph(self) -> str:
+        """Generate a paragraph and record its topic sentence, if it has one."""
         size = self.random.choice((1, 1, 2, 3, 3, 4, 5, 6))
-        said = [self.about(0.15) if self.random.random() < 0.4 else self.said(NOTHING) for _ in range(size)]
+        sentences = [
+            self.make_subject_sentence(0.15) if self.random.random() < 0.4 else self.make_sentence(NOTHING)
+            for _ in range(size)
+        ]
         if self.random.random() < 7 / 8:
             draw = self.random.random()
-            at = 0 if draw < 0.85 else size - 1 if draw < 0.92 else self.random.randrange(size)
-            said[at] = self.point()
-            self.summary.add(said[at])
-        return self.layout.paragraph % " ".join(said)
+            position = 0 if draw < 0.85 else size - 1 if draw < 0.92 else self.random.randrange(size)
+            sentences[position] = self.make_topic_sentence()
+            self.summary.add(sentences[position])
+        return self.layout.paragraph % " ".join(sentences)
 
-    def box(self) -> str:
-        """News and offers from elsewhere."""
-        said = [self.said(self.other) for _ in range(self.random.randrange(1, 4))]
-        said.insert(self.random.randrange(2), self.random.choice(OFFERS))
-        return f"<div>{' '.join(said)}</div>\n"
+    def render_box(self) -> str:
+        """Generate a box with news and offers on another subject."""
+        sentences = [self.make_sentence(self.other) for _ in range(self.random.randrange(1, 4))]
+        sentences.insert(self.random.randrange(2), self.random.choice(OFFERS))
+        return f"<div>{' '.join(sentences)}</div>\n"
 
-    def small(self) -> str:
-        said = " ".join(self.random.sample(SMALL_PRINT, self.random.randrange(1, 4)))
-        dress = ("<small>%s</small>", '<p style="font-size:11px">%s</p>', "<font size=1>%s</font>", "<p>%s</p>")
-        return self.random.choice(dress) % said
+    def render_small_print(self) -> str:
+        """Generate the footer with legal notices."""
+        text = " ".join(self.random.sample(SMALL_PRINT, self.random.randrange(1, 4)))
+        templates = ("<small>%s</small>", '<p style="font-size:11px">%s</p>', "<font size=1>%s</font>", "<p>%s</p>")
+        return self.random.choice(templates) % text
 
-    def text(self) -> str:
+    def render_text(self) -> str:
+        """Generate the main text with headings, paragraphs and boxes."""
         parts = []
         if self.random.random() < 0.3:
-            opening = self.about(0.8)
+            opening = self.make_subject_sentence(0.8)
             self.summary.add(opening)
             parts.append(f'<p style="font-size:{self.random.choice((18, 20, 22))}px">{opening}</p>\n')
         for _ in range(self.random.randrange(2, 9)):
             if parts and self.random.random() < 0.4:
-                said = heading(self.lexicon, self.random.random)
-                self.summary.add(said)
-                parts.append(self.layout.heading % said)
-            parts.append(self.paragraph())
+                text = make_heading(self.lexicon, self.random.random)
+                self.summary.add(text)
+                parts.append(self.layout.heading % text)
+            parts.append(self.render_paragraph())
             if self.random.random() < 0.2:
-                parts.append(self.box())
+                parts.append(self.render_box())
         return "".join(parts)
 
-    def references(self) -> str:
-        """What others have written on the subject, in long lines."""
+    def render_references(self) -> str:
+        """Generate a list of references on the subject, on one page in five."""
         if self.random.random() < 0.8:
             return ""
         lines = []
         for _ in range(self.random.randrange(3, 9)):
-            written = title(self.lexicon, mixed(self.random.getrandbits(32), 9))
-            of = heading(self.lexicon, self.random.random)
+            work = make_title(self.lexicon, hash_numbers(self.random.getrandbits(32), 9))
+            journal = make_heading(self.lexicon, self.random.random)
             year, first = self.random.randrange(1950, 2020), self.random.randrange(400)
-            who = self.random.choice(PEOPLE)
-            lines.append(f"{who}, {written}, in {of}, volume {year % 37}, {year}, pages {first} to {first + 12}")
+            author = self.random.choice(PEOPLE)
+            lines.append(f"{author}, {work}, in {journal}, volume {year % 37}, {year}, pages {first} to {first + 12}")
         return self.layout.items % "".join(self.layout.item % line for line in lines)
 
-    def listed(self, subject: int, most: int) -> str:
-        """Links to other pages; their titles are no sentences of this one."""
-        titles = [title(LEXICONS[subject], mixed(self.random.getrandbits(32), 9)) for _ in range(most)]
+    def render_links(self, subject: int, count: int) -> str:
+        """Generate a list of links to other pages. Their titles are not sentences of this page."""
+        titles = [make_title(TEMPLATES[subject], hash_numbers(self.random.getrandbits(32), 9)) for _ in range(count)]
         titles = [text for text in titles if text not in self.summary]
         return self.layout.items % "".join(
             self.layout.item % f'<a href="/{at}">{text}</a>' for at, text in enumerate(titles)
         )
 
-    def page(self) -> str:
+    def render_page(self) -> str:
+        """Generate the HTML of the page."""
         size = self.random.choice(
             ("", "", "body { font-size: 14px }", "p { font-size: 13px }", "body { font-size: 18px }")
         )
@@ -178,67 +186,71 @@ class Writer:
             "site": "made up",
             "dress": size,
             "menu": MENU,
-            "text": self.text() + self.references(),
-            "listed": self.listed(self.subject, self.random.randrange(4)),
-            "aside": self.listed(self.other, self.random.randrange(5)),
-            "footer": self.small(),
+            "text": self.render_text() + self.render_references(),
+            "listed": self.render_links(self.subject, self.random.randrange(4)),
+            "aside": self.render_links(self.other, self.random.randrange(5)),
+            "footer": self.render_small_print(),
         }
 
-    def anchor(self) -> str:
+    def make_anchor(self) -> str:
+        """Generate the anchor text of the link to the page."""
         draw = self.random.random()
         if draw < 0.6:
             return self.title
         if draw < 0.8:
-            return heading(self.lexicon, self.random.random)
+            return make_heading(self.lexicon, self.random.random)
         return self.random.choice(EMPTY)
 
 
-def labelled(number: int) -> list[Row]:
-    """The sentences of one made-up page, each with its label."""
+def label_page(number: int) -> list[SentenceRow]:
+    """Return the labelled sentences of one generated page."""
     writer = Writer(number)
-    html, anchor = writer.page(), writer.anchor()
+    html, anchor = writer.render_page(), writer.make_anchor()
     url = f"made-up:{number}"
-    page = read(
+    page = parse_response(
         Response(url, url, 200, {"content-type": "text/html; charset=utf-8"}, html.encode()), Link(url), styles=True
     )
     assert isinstance(page, Page)
     return [
-        Row(row.page, row.number, row.sentence, row.features, row.sentence in writer.summary)
-        for row in rows_of(page, lexicon("en"), name=url, anchor=anchor)
+        SentenceRow(row.page, row.number, row.sentence, row.features, row.sentence in writer.summary)
+        for row in build_rows(page, load_lexicon("en"), name=url, anchor=anchor)
     ]
 
 
-def table(pages: Iterable[int]) -> list[Row]:
-    return [row for number in pages for row in labelled(number)]
+def label_pages(pages: Iterable[int]) -> list[SentenceRow]:
+    """Return the labelled sentences of several generated pages."""
+    return [row for number in pages for row in label_page(number)]
 
 
-def told(name: str, count: Count) -> str:
+def format_result(name: str, count: ConfusionMatrix) -> str:
+    """Format an evaluation result as one line."""
     return (
-        f"{name}: {count.sentences} sentences, {count.yes} of them for the summary; right {count.accuracy:.3f} "
-        f"(always no: {count.majority:.3f}), precision {count.precision:.3f}, recall {count.recall:.3f}"
+        f"{name}: {count.sentences} sentences, {count.positives} in the summary; accuracy {count.accuracy:.3f} "
+        f"(always no: {count.majority_accuracy:.3f}), precision {count.precision:.3f}, recall {count.recall:.3f}"
     )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Make the English network of the strategy `summary`.")
-    parser.add_argument("--table", type=Path, help="file for the labelled sentences of all pages, as TSV")
-    asked = parser.parse_args()
-    seen, unseen = table(range(PAGES)), table(range(PAGES, PAGES + HELD_OUT))
-    if asked.table is not None:
-        write_rows(asked.table, [*seen, *unseen])
-    network = fitted(seen)
-    count = measured(network, unseen)
-    print(told(f"{PAGES} pages it was trained on", measured(network, seen)))
-    print(told(f"{HELD_OUT} pages held out", count))
+    """Train the network, print its accuracy and write it."""
+    parser = argparse.ArgumentParser(description="Train the English network of the strategy `summary`.")
+    parser.add_argument("--table", type=Path, help="TSV file for the labelled sentences of all pages")
+    options = parser.parse_args()
+    training, held_out = label_pages(range(PAGES)), label_pages(range(PAGES, PAGES + HELD_OUT))
+    if options.table is not None:
+        write_rows(options.table, [*training, *held_out])
+    network = fit_network(training)
+    count = evaluate_network(network, held_out)
+    print(format_result(f"{PAGES} training pages", evaluate_network(network, training)))
+    print(format_result(f"{HELD_OUT} held-out pages", count))
     made_from = {
         "data": "tools/make_summary_data.py",
         "pages": PAGES,
-        "sentences": len(seen),
+        "sentences": len(training),
         "held_out_pages": HELD_OUT,
         "held_out_accuracy": round(count.accuracy, 4),
-        "held_out_majority": round(count.majority, 4),
+        "held_out_majority": round(count.majority_accuracy, 4),
     }
-    write_model(NETWORK, KIND, model_of(network, "en"), made_from)
+    write_model(NETWORK, MODEL_KIND, serialize_network(network, "en"), made_from)
 
 
 if __name__ == "__main__":

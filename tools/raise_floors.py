@@ -1,10 +1,9 @@
-"""Measures strategies on the built-in web and raises their floors in tests/golden/floors.json; floors never sink.
+"""Measure strategies on the sample web and raise their floors in tests/golden/floors.json. Floors are never lowered.
 
     python tools/raise_floors.py              all strategies
     python tools/raise_floors.py best_first   only these
 
-A floor is nine tenths of the targets that a strategy finds, so that a change that costs a page or two passes and a
-change that breaks something does not.
+A floor is 90 % of the targets that a strategy finds, so that small changes pass the test and regressions do not.
 """
 
 from __future__ import annotations
@@ -17,65 +16,67 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from topicrawl import SampleWeb, Task, Topic, simulate, strategies
-from topicrawl.lab.compare import Asked, Match, Table, matched
-from topicrawl.lab.run import steps_of
-from topicrawl.lab.tasks import read_aliases, read_labels, read_tasks
-from topicrawl.lab.web import ParsedWeb
+from topicrawl.lab.compare import ComparisonConfig, ComparisonTask, WebMetadata, build_comparison_task
+from topicrawl.lab.parsed_web import ParsedWeb
+from topicrawl.lab.run import find_target_steps
+from topicrawl.lab.tasks import read_labels, read_tasks
 
 FLOORS = Path(__file__).parent.parent / "tests" / "golden" / "floors.json"
 PAGES, HOSTS, FETCHES, EXAMPLES = 1200, 40, 200, 20
-TASKS = (0, 4)  # a topic with near neighbours and one without
+TASKS = (0, 4)  # a topic with related topics and one without
 SHARE = 0.9
 
 
 @dataclass(frozen=True)
-class Field:
-    """The built-in web with what is to be found in it."""
+class FloorBenchmark:
+    """A sample web with the tasks that measure the harvest of a strategy."""
 
     web: ParsedWeb
-    matches: list[Match]
+    tasks: list[ComparisonTask]
 
     @classmethod
-    def made(cls, folder: Path) -> Field:
+    def build(cls, folder: Path) -> FloorBenchmark:
+        """Write the sample web to a folder and select the tasks."""
         SampleWeb(pages=PAGES, hosts=HOSTS).write(folder / "web")
         web = ParsedWeb(folder / "web", cache=folder / "cache")
-        table = Table(read_labels(web.path), read_aliases(web.path), web.graph())
+        metadata = WebMetadata(read_labels(web.path), web.find_redirects(), web.build_graph())
         tasks = read_tasks(web.path)
-        asked = Asked([web.path], [], FETCHES, EXAMPLES)
-        return cls(web, [matched(n + 1, web.path, tasks[n], table, asked) for n in TASKS])
+        config = ComparisonConfig([web.path], [], FETCHES, EXAMPLES)
+        return cls(web, [build_comparison_task(n + 1, web.path, tasks[n], metadata, config) for n in TASKS])
 
     def harvest(self, name: str) -> int:
-        """The targets that a strategy finds on all tasks together."""
-        learns = "examples" in strategies.available()[name].inputs
-        return sum(asyncio.run(self._found(match, name, learns=learns)) for match in self.matches)
+        """Return the number of targets that a strategy finds on all tasks."""
+        learns = "examples" in strategies.list_strategies()[name].required_inputs
+        return sum(asyncio.run(self._count_targets(task, name, learns=learns)) for task in self.tasks)
 
-    async def _found(self, match: Match, name: str, *, learns: bool) -> int:
-        topic = Topic.of(match.task.words)
+    async def _count_targets(self, task: ComparisonTask, name: str, *, learns: bool) -> int:
+        topic = Topic.of(task.task.words)
         if learns:
-            topic = topic.with_examples(match.relevant, match.irrelevant)
-        task = Task(topic, match.task.seeds, name, FETCHES)
-        return len(steps_of([visit.url async for visit in simulate(self.web, task)], match.targets))
+            topic = topic.with_examples(task.relevant, task.irrelevant)
+        simulation = Task(topic, task.task.seeds, name, FETCHES)
+        return len(find_target_steps([visit.url async for visit in simulate(self.web, simulation)], task.targets))
 
 
-def floors() -> dict[str, int]:
-    """The floor of each strategy that has one."""
-    known: dict[str, int] = json.loads(FLOORS.read_text("utf-8")) if FLOORS.exists() else {}
-    return known
+def read_floors() -> dict[str, int]:
+    """Return the recorded floors by strategy."""
+    floors: dict[str, int] = json.loads(FLOORS.read_text("utf-8")) if FLOORS.exists() else {}
+    return floors
 
 
 def main() -> None:
-    known = floors()
-    names = sys.argv[1:] or list(strategies.available())
+    """Measure the strategies named on the command line, or all, and write their floors."""
+    floors = read_floors()
+    names = sys.argv[1:] or list(strategies.list_strategies())
     with tempfile.TemporaryDirectory() as folder:
-        field = Field.made(Path(folder))
+        benchmark = FloorBenchmark.build(Path(folder))
         for name in names:
-            found = field.harvest(name)
-            floor = max(known.get(name, 0), int(found * SHARE))
-            print(f"{name:24} found {found:4}, floor {known.get(name, 'none'):>4} → {floor}")
-            known[name] = floor
-        field.web.close()
+            harvest = benchmark.harvest(name)
+            floor = max(floors.get(name, 0), int(harvest * SHARE))
+            print(f"{name:24} found {harvest:4}, floor {floors.get(name, 'none'):>4} → {floor}")
+            floors[name] = floor
+        benchmark.web.close()
     FLOORS.parent.mkdir(parents=True, exist_ok=True)
-    FLOORS.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n", "utf-8")
+    FLOORS.write_text(json.dumps(dict(sorted(floors.items())), indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

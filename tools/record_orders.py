@@ -1,9 +1,9 @@
-"""Records in which order each strategy fetches the pages of a small made-up web: tests/golden/orders.json.
+"""Record the order in which each strategy fetches the pages of a small sample web, in tests/golden/orders.json.
 
     python tools/record_orders.py              all strategies
     python tools/record_orders.py best_first   only these
 
-An order changes when a strategy does: look at the difference before you keep it.
+An order changes if the strategy changes. Review the difference before you commit it.
 """
 
 from __future__ import annotations
@@ -22,45 +22,47 @@ TOPIC, FETCHES = "dengue fever", 40
 
 
 @dataclass(frozen=True)
-class Field:
-    """A small web, recorded, with examples of both kinds."""
+class OrderBenchmark:
+    """A small recorded web with relevant and irrelevant examples."""
 
     recording: Recording
     topic: Topic
     seeds: tuple[str, ...]
 
     @classmethod
-    def made(cls, folder: Path) -> Field:
+    def build(cls, folder: Path) -> OrderBenchmark:
+        """Write the sample web to a folder and choose the examples."""
         web = SampleWeb(pages=400, hosts=20)
         web.write(folder)
-        labels = web.labels()
+        labels = web.get_labels()
         relevant = [url for url, topics in labels.items() if TOPIC in topics]
         irrelevant = [url for url, topics in labels.items() if topics and TOPIC not in topics]
         topic = Topic.of("dengue fever mosquito").with_examples(relevant[::4][:10], irrelevant[::9][:10])
-        return cls(Recording(folder), topic, tuple(web.seeds(TOPIC)))
+        return cls(Recording(folder), topic, tuple(web.get_seeds(TOPIC)))
 
-    def order(self, strategy: str) -> list[str]:
-        """The addresses that a strategy asks for, in turn."""
+    def fetch_order(self, strategy: str) -> list[str]:
+        """Return the URLs that a strategy fetches, in order."""
         task = Task(self.topic, self.seeds, strategy, FETCHES)
 
-        async def visited() -> list[str]:
+        async def collect_urls() -> list[str]:
             return [visit.link.url.removeprefix("http://") async for visit in simulate(self.recording, task)]
 
-        return asyncio.run(visited())
+        return asyncio.run(collect_urls())
 
 
 def main() -> None:
-    names = sys.argv[1:] or list(strategies.available())
+    """Record the orders of the strategies named on the command line, or of all."""
+    names = sys.argv[1:] or list(strategies.list_strategies())
     orders = json.loads(ORDERS.read_text("utf-8")) if ORDERS.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
-        field = Field.made(Path(folder))
+        benchmark = OrderBenchmark.build(Path(folder))
         for name in names:
-            order = field.order(name)
-            print(f"{name}: {'the same' if orders.get(name) == order else 'recorded'}")
+            order = benchmark.fetch_order(name)
+            print(f"{name}: {'unchanged' if orders.get(name) == order else 'recorded'}")
             orders[name] = order
-    known = {name: orders[name] for name in strategies.available() if name in orders}
+    current = {name: orders[name] for name in strategies.list_strategies() if name in orders}
     ORDERS.parent.mkdir(parents=True, exist_ok=True)
-    ORDERS.write_text(json.dumps(known, indent=0, ensure_ascii=False) + "\n", "utf-8")
+    ORDERS.write_text(json.dumps(current, indent=0, ensure_ascii=False) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

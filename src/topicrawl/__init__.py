@@ -1,10 +1,10 @@
-"""A focused web crawler: name a topic, and it walks the web along the links most likely to lead to pages about it.
+"""Focused web crawler: follows the links that most likely lead to pages about a given topic.
 
     async with open_crawl(Path("dengue"), Topic.of("dengue fever"), ["https://www.who.int/"]) as crawl:
         async for visit in crawl.visits():
             print(visit.step, visit.relevance, visit.url)
 
-Names are loaded when they are first used, so that the command starts fast.
+Public names are imported on first access, which keeps the start-up time of the command short.
 """
 
 from __future__ import annotations
@@ -13,40 +13,40 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from topicrawl.budget import Stop
-    from topicrawl.crawl import Crawl
+    from topicrawl.builder import open_crawl
+    from topicrawl.engine.crawl import Crawl
+    from topicrawl.engine.limits import StopReason
     from topicrawl.errors import TopicrawlError
     from topicrawl.fetch.replay import Recording
-    from topicrawl.lab.sample import SampleWeb
     from topicrawl.lab.simulate import Task, simulate
-    from topicrawl.plan import open_crawl
-    from topicrawl.records import Failure, Link, Page, Place, Response, Visit
-    from topicrawl.relevance.model import Relevance
+    from topicrawl.models import Failure, Link, Page, Priority, Response, Visit
+    from topicrawl.relevance.base import Relevance
+    from topicrawl.sample_web.web import SampleWeb
     from topicrawl.settings import Settings
-    from topicrawl.strategies.strategy import Setting, Strategy
+    from topicrawl.strategies.base import Strategy, StrategyContext
     from topicrawl.topic import Topic
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Crawl": "crawl",
-    "Failure": "records",
-    "Link": "records",
-    "Page": "records",
-    "Place": "records",
+_MODULES_BY_NAME = {
+    "Crawl": "engine.crawl",
+    "Failure": "models",
+    "Link": "models",
+    "Page": "models",
+    "Priority": "models",
     "Recording": "fetch.replay",
-    "Relevance": "relevance.model",
-    "Response": "records",
-    "SampleWeb": "lab.sample",
-    "Setting": "strategies.strategy",
+    "Relevance": "relevance.base",
+    "Response": "models",
+    "SampleWeb": "sample_web.web",
     "Settings": "settings",
-    "Stop": "budget",
-    "Strategy": "strategies.strategy",
+    "StopReason": "engine.limits",
+    "Strategy": "strategies.base",
+    "StrategyContext": "strategies.base",
     "Task": "lab.simulate",
     "Topic": "topic",
     "TopicrawlError": "errors",
-    "Visit": "records",
-    "open_crawl": "plan",
+    "Visit": "models",
+    "open_crawl": "builder",
     "simulate": "lab.simulate",
 }
 
@@ -55,15 +55,15 @@ __all__ = [
     "Failure",
     "Link",
     "Page",
-    "Place",
+    "Priority",
     "Recording",
     "Relevance",
     "Response",
     "SampleWeb",
-    "Setting",
     "Settings",
-    "Stop",
+    "StopReason",
     "Strategy",
+    "StrategyContext",
     "Task",
     "Topic",
     "TopicrawlError",
@@ -75,6 +75,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    """Import a public name on first access (PEP 562)."""
+    if name not in _MODULES_BY_NAME:
         raise AttributeError(f"module 'topicrawl' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"topicrawl.{_HOMES[name]}"), name)
+    return getattr(importlib.import_module(f"topicrawl.{_MODULES_BY_NAME[name]}"), name)

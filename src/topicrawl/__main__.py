@@ -1,4 +1,4 @@
-"""`python -m topicrawl` is the `topicrawl` command."""
+"""Run the `topicrawl` command with `python -m topicrawl`."""
 
 from topicrawl.cli import main
 

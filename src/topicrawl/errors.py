@@ -1,83 +1,145 @@
-"""Every error Topicrawl raises on purpose.
+"""Exceptions that Topicrawl raises, with the exit codes of the command.
 
-Failures of the web (a dead host, a refused robots.txt, a page that is too large) are not errors: they
-are named values in `Visit.failure`. Exceptions are for mistakes of configuration, storage and programming.
+Failed fetches (an unreachable host, a page that robots.txt forbids, a page that is too large) are not exceptions: they
+are values of `Visit.failure`. Exceptions report configuration, storage and programming errors.
 
     TopicrawlError            exit code 1
-    ├── UsageError            2   what the user asked for cannot be done as asked
-    │   ├── TopicError            a topic without words, a topic file that does not parse
-    │   ├── SeedError             a seed that is not a web address
-    │   ├── StrategyError         an unknown strategy or parameter, or missing input for one
-    │   └── SettingError          a setting that is unknown, out of range or contradicts the collection
-    ├── CollectionError       3   the directory is not ours, is in use, or is of a newer version
-    │   └── DamagedError          stored data that does not read back
-    ├── RecordingError        3   a recorded web that is missing or cannot be read
-    ├── ClusterError          3   the server that workers share does not answer, or knows no such crawl
-    │   └── WipedError        6   it has forgotten the crawl: what was still to be fetched is not known any more
-    └── SpaceError            4   no space left to write
+    ├── UsageError            2   invalid options or arguments
+    │   ├── TopicError            a topic without words, or an invalid topic file
+    │   ├── SeedError             a seed that is not an http or https URL
+    │   ├── StrategyError         an unknown strategy or parameter, or a missing input
+    │   ├── SettingError          a setting that is unknown, out of range or contradicts the collection
+    │   │   └── IdentityError     a directory that contains a crawl with another topic or strategy
+    │   └── PluginError           a strategy or judge of the user that could not read or write its data
+    ├── CollectionError       3   the directory is not a collection, is in use, or has a newer format
+    │   ├── DamagedError          stored data that cannot be read back
+    │   ├── ForeignFileError      a file of another program
+    │   ├── InUseError            a directory or file that another process has locked
+    │   └── NewerFormatError      a file of a newer version of Topicrawl
+    ├── RecordingError        3   a recorded web that is missing or unreadable
+    ├── ClusterError          3   the shared Redis server does not answer, or does not contain the crawl
+    │   └── WipedError        6   the server has lost the crawl, and with it the links that were still waiting
+    ├── SpaceError            4   no disk space left
+    └── ResourceError         4   too little memory or too few file descriptors
 
 >>> issubclass(TopicError, UsageError), DamagedError("x").exit_code
 (True, 3)
 """
 
+from __future__ import annotations
+
+import errno
+
 
 class TopicrawlError(Exception):
-    """The root; its message is one line that says what, where, and what to do."""
+    """Base class. The message is one line that says what failed, where, and what to do."""
 
     exit_code = 1
 
 
 class UsageError(TopicrawlError):
-    """What the user asked for cannot be done as asked."""
+    """Invalid options or arguments."""
 
     exit_code = 2
 
 
 class TopicError(UsageError):
-    """A topic without words, or a topic file that does not parse."""
+    """A topic without words, or an invalid topic file."""
 
 
 class SeedError(UsageError):
-    """A seed that is not a web address."""
+    """A seed that is not an http or https URL."""
 
 
 class StrategyError(UsageError):
-    """An unknown strategy or parameter, or missing input for one."""
+    """An unknown strategy or strategy parameter, or a missing input."""
 
 
 class SettingError(UsageError):
     """A setting that is unknown, out of range or contradicts the collection."""
 
 
+class IdentityError(SettingError):
+    """A directory that contains a crawl with another topic or strategy. `difference` names both values."""
+
+    def __init__(self, message: str, difference: str) -> None:
+        super().__init__(message)
+        self.difference = difference
+
+
+class PluginError(UsageError):
+    """A strategy or judge of the user that could not read or write its data."""
+
+
 class CollectionError(TopicrawlError):
-    """The directory is not ours, is in use, or is of a newer version."""
+    """The directory is not a collection, is in use, or has a newer format."""
 
     exit_code = 3
 
 
 class DamagedError(CollectionError):
-    """Stored data that does not read back."""
+    """Stored data that cannot be read back."""
+
+
+class ForeignFileError(CollectionError):
+    """A file of another program."""
+
+
+class InUseError(CollectionError):
+    """A directory or file that another process has locked."""
+
+
+class NewerFormatError(CollectionError):
+    """A file of a newer version of Topicrawl."""
 
 
 class RecordingError(TopicrawlError):
-    """A recorded web that is missing or cannot be read."""
+    """A recorded web that is missing or unreadable."""
 
     exit_code = 3
 
 
 class SpaceError(TopicrawlError):
-    """No space left to write."""
+    """No disk space left."""
+
+    exit_code = 4
+
+
+class ResourceError(TopicrawlError):
+    """Too little memory or too few file descriptors."""
 
     exit_code = 4
 
 
 class ClusterError(TopicrawlError):
-    """The server that workers share does not answer, or knows no such crawl."""
+    """The Redis server that the workers share does not answer, or does not contain the crawl."""
 
     exit_code = 3
 
 
 class WipedError(ClusterError):
-    """The server has forgotten the crawl: what was still to be fetched is not known any more."""
+    """The Redis server has lost the crawl, and with it the links that were still waiting."""
 
     exit_code = 6
+
+
+def find_resource_error(error: BaseException | None) -> ResourceError | None:
+    """Return the `ResourceError` for an exception that a lack of memory or file descriptors caused, otherwise None.
+
+    The causes of the exception are checked too.
+
+    >>> str(find_resource_error(MemoryError()))
+    'not enough memory: free some memory, or raise the limit (ulimit -v), and run the same command again'
+    >>> find_resource_error(OSError(errno.ENOENT, "No such file or directory")) is None
+    True
+    """
+    while error is not None:
+        number = error.errno if isinstance(error, OSError) else None
+        if isinstance(error, MemoryError) or number == errno.ENOMEM:
+            return ResourceError(
+                "not enough memory: free some memory, or raise the limit (ulimit -v), and run the same command again"
+            )
+        if number in (errno.EMFILE, errno.ENFILE):
+            return ResourceError("too many open files: raise the limit (ulimit -n 1024) and run the same command again")
+        error = error.__cause__
+    return None

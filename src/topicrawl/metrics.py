@@ -1,151 +1,110 @@
-"""Figures of a running process for Prometheus: its text format, and a small server that answers with them.
+"""HTTP server for Prometheus metrics: `/metrics` and `/health`.
 
-The format is a few lines of text, so no library stands between: a family is its help, its kind and its samples. The
-server reads one request a connection, answers at once from what is known, and waits for nobody.
+Import this module only if metrics are served: `prometheus_client` takes a tenth of a second to load.
 """
 
 from __future__ import annotations
 
-import asyncio
-from bisect import bisect_left
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
-from functools import partial
-from itertools import accumulate
-from typing import NamedTuple
+import logging
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from socketserver import ThreadingTCPServer
+from threading import Thread
+from typing import Any
+
+from prometheus_client import CollectorRegistry, MetricsHandler
 
 from topicrawl.errors import SettingError
 
-BOUNDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)  # seconds
-_PATIENCE = 5.0  # seconds for somebody to say what they want
-_TEXT = "text/plain; version=0.0.4; charset=utf-8"
+log = logging.getLogger("topicrawl")
+
+_REQUEST_TIMEOUT = 5.0  # seconds for which the server waits for the next bytes of a client
+_POLL_INTERVAL = 0.1  # seconds after which the server notices that it must stop
 
 
-class Sample(NamedTuple):
-    """One figure of a family."""
+def parse_address(address: str) -> tuple[str, int]:
+    """Parse an address into host and port.
 
-    value: float
-    labels: Mapping[str, str] = {}
-    suffix: str = ""
-
-
-class Family(NamedTuple):
-    """Figures of one name."""
-
-    name: str
-    kind: str  # counter, gauge or histogram
-    help: str
-    samples: Iterable[Sample]
-
-
-class Histogram:
-    """How many values lie below each bound."""
-
-    def __init__(self, bounds: tuple[float, ...] = BOUNDS) -> None:
-        self.bounds = bounds
-        self.counts = [0] * (len(bounds) + 1)
-        self.sum = 0.0
-
-    def count(self, value: float) -> None:
-        self.counts[bisect_left(self.bounds, value)] += 1
-        self.sum += value
-
-    def samples(self) -> Iterable[Sample]:
-        """Buckets hold all that lies below their bound, so each holds those before it.
-
-        >>> seconds = Histogram((1.0,))
-        >>> seconds.count(0.5)
-        >>> seconds.count(3.0)
-        >>> [(sample.suffix, dict(sample.labels), sample.value) for sample in seconds.samples()][:2]
-        [('_bucket', {'le': '1'}, 1), ('_bucket', {'le': '+Inf'}, 2)]
-        """
-        names = [*(f"{bound:g}" for bound in self.bounds), "+Inf"]
-        for name, number in zip(names, accumulate(self.counts), strict=True):
-            yield Sample(number, {"le": name}, "_bucket")
-        yield Sample(self.sum, suffix="_sum")
-        yield Sample(sum(self.counts), suffix="_count")
-
-
-def counter(name: str, help: str, value: float) -> Family:
-    return Family(name, "counter", help, [Sample(value)])
-
-
-def gauge(name: str, help: str, value: float) -> Family:
-    return Family(name, "gauge", help, [Sample(value)])
-
-
-def text(families: Iterable[Family], labels: Mapping[str, str]) -> str:
-    r"""Families in Prometheus' text format; each sample has the given labels too.
-
-    >>> print(text([Family("pages", "counter", "Pages.", [Sample(3)])], {"crawl": 'owls "2"'}))
-    # HELP pages Pages.
-    # TYPE pages counter
-    pages{crawl="owls \"2\""} 3
-    <BLANKLINE>
-    """
-    lines = []
-    for name, kind, help, samples in families:
-        lines += [f"# HELP {name} {help}", f"# TYPE {name} {kind}"]
-        for sample in samples:
-            every = {**labels, **sample.labels}
-            inner = ",".join(f'{label}="{_escaped(value)}"' for label, value in every.items())
-            number = (
-                f"{sample.value:g}" if isinstance(sample.value, int) and abs(sample.value) < 10**6 else sample.value
-            )
-            lines.append(f"{name}{sample.suffix}{{{inner}}} {number}")
-    return "\n".join(lines) + "\n"
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
-
-
-def place(address: str) -> tuple[str, int]:
-    """Host and port of an address.
-
-    >>> place("127.0.0.1:9400"), place("[::1]:9400"), place(":9400")
+    >>> parse_address("127.0.0.1:9400"), parse_address("[::1]:9400"), parse_address(":9400")
     (('127.0.0.1', 9400), ('::1', 9400), ('', 9400))
     """
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > 65535 or (":" in host and not host.startswith("[")):
-        raise SettingError(f"metrics takes an address and a port, such as 127.0.0.1:9400, not {address!r}")
+        raise SettingError(f"metrics needs an address and a port, such as 127.0.0.1:9400, not {address!r}")
     return host.strip("[]"), int(port)
 
 
-@asynccontextmanager
-async def served(address: str, figures: Callable[[], str]) -> AsyncIterator[str]:
-    """Answer `GET /metrics` and `GET /health` for as long as the block lasts; gives where that is."""
-    host, port = place(address)
+@contextmanager
+def serve_metrics(address: str, registry: CollectorRegistry) -> Iterator[str]:
+    """Serve `GET /metrics` and `GET /health` in a thread while the block runs. Yield the URL of the metrics."""
+    host, port = parse_address(address)
     try:
-        server = await asyncio.start_server(partial(_answer, figures), host or None, port, limit=8192)
-    except OSError as error:
-        raise SettingError(f"metrics cannot be served at {address}: {error.strerror or error}; name another") from error
-    shown = f"[{host}]" if ":" in host else host or "0.0.0.0"
-    async with server:
-        yield f"http://{shown}:{server.sockets[0].getsockname()[1]}/metrics"
+        listener = _create_listener(host, port)
+    except (OSError, UnicodeError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise SettingError(f"metrics cannot be served at {address}: {reason}; use another address") from error
+    url_host = f"[{host}]" if ":" in host else host or "0.0.0.0"
+    with _MetricsServer(listener, _MetricsRequestHandler.factory(registry)) as server:
+        thread = Thread(target=server.serve_forever, args=(_POLL_INTERVAL,), name="metrics", daemon=True)
+        thread.start()
+        try:
+            yield f"http://{url_host}:{listener.getsockname()[1]}/metrics"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
-async def _answer(figures: Callable[[], str], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    try:
-        async with asyncio.timeout(_PATIENCE):
-            head = await reader.readuntil(b"\r\n\r\n")
-            writer.write(_response(head, figures))
-            await writer.drain()
-    except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-        writer.transport.abort()  # somebody who is slow, gone, or does not speak HTTP
-    finally:
-        writer.close()
+def _create_listener(host: str, port: int) -> socket.socket:
+    """Return a listening socket. An empty host means all addresses of the machine."""
+    if not host and socket.has_dualstack_ipv6():
+        return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)
+    family, *_, address = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    return socket.create_server((str(address[0]), port), family=family)
 
 
-def _response(head: bytes, figures: Callable[[], str]) -> bytes:
-    method, path, *_ = (*head.split(b" ", 2), b"", b"")
-    status, body = "404 Not Found", "there is /metrics and /health\n"
-    if method not in (b"GET", b"HEAD"):
-        status, body = "405 Method Not Allowed", "only GET\n"
-    elif path.partition(b"?")[0] == b"/metrics":
-        status, body = "200 OK", figures()
-    elif path == b"/health":
-        status, body = "200 OK", "ok\n"
-    data = body.encode()
-    lines = (f"HTTP/1.1 {status}", f"Content-Type: {_TEXT}", f"Content-Length: {len(data)}", "Connection: close")
-    return "\r\n".join((*lines, "", "")).encode() + (b"" if method == b"HEAD" else data)
+class _MetricsServer(ThreadingTCPServer):
+    """HTTP server on a given socket, with one thread per connection.
+
+    `http.server.HTTPServer` is not used, because it looks up the name of its host in the DNS.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, listener: socket.socket, handler: type[MetricsHandler]) -> None:
+        super().__init__(("", 0), handler, bind_and_activate=False)
+        self.socket.close()
+        self.socket = listener
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Log a failed request. The default implementation prints to standard error."""
+        log.debug("the request for metrics from %s failed", client_address, exc_info=True)
+
+
+class _MetricsRequestHandler(MetricsHandler):
+    """Request handler for `/metrics` and `/health`."""
+
+    timeout = _REQUEST_TIMEOUT
+
+    def do_GET(self) -> None:
+        """Send the metrics, or `ok` for `/health`."""
+        path = self.path.partition("?")[0]
+        if path == "/metrics":
+            super().do_GET()
+        elif path == "/health":
+            self._send_header()
+            self.wfile.write(b"ok\n")
+        else:
+            self.send_error(404, "not found: use /metrics or /health")
+
+    def do_HEAD(self) -> None:
+        """Send the header of an answer to GET."""
+        if self.path.partition("?")[0] in ("/metrics", "/health"):
+            self._send_header()
+        else:
+            self.send_error(404, "not found: use /metrics or /health")
+
+    def _send_header(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain; charset=utf-8")
+        self.end_headers()

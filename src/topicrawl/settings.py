@@ -1,139 +1,188 @@
-"""Everything about a crawl that can be set, with a sentence each; from options, from a TOML file, or in Python."""
+"""Settings of a crawl with their help texts, from command-line options, a TOML file or Python."""
 
 from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from topicrawl import strategies
 from topicrawl.errors import SeedError, SettingError
-from topicrawl.fetch.guard import networks
-from topicrawl.relevance import guest
-from topicrawl.topic import toml_table
-from topicrawl.urls import canonical, host
+from topicrawl.fetch.guard import AddressGuard, parse_networks
+from topicrawl.relevance import plugin
+from topicrawl.topic import load_toml
+from topicrawl.urls import canonicalize_url, get_host
 
-_LARGEST = 2**63  # of a whole number, as databases have it
+_INTEGER_LIMIT = 2**63  # SQLite stores signed 64-bit integers
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything about a crawl that can be set, by option or in a TOML file; each with its sentence."""
+    """Settings of a crawl. The annotation of each field is its help text."""
 
-    strategy: Annotated[str, "Which crawler orders the links: name or name:parameter=value,…"] = strategies.USUAL
-    judge: Annotated[str, "Who judges pages: a class of your own as module:Class; by default the topic's words."] = ""
-    learn_from: Annotated[str, "A recorded web, or an earlier crawl's directory, where example pages are read."] = ""
-    engine: Annotated[tuple[str, ...], "A search engine to ask; `topicrawl seeds --help` lists them."] = ()
-    searxng: Annotated[str, "The address of a SearXNG server to ask; else SEARXNG_URL in the environment."] = ""
-    back_links: Annotated[int, "Pages at the most of which engines are asked who links to them."] = 0
-    descriptions: Annotated[int, "Links at the most that engines are asked to describe, for the strategy hati."] = 0
-    sessions: Annotated[str, "A file of browsing sessions, for strategies that learn from them."] = ""
-    pages: Annotated[int, "Stop when this many pages are kept, earlier runs included; 0: no limit."] = 1000
+    strategy: Annotated[str, "Strategy that orders the links: name or name:parameter=value,…"] = (
+        strategies.DEFAULT_STRATEGY
+    )
+    judge: Annotated[str, "Relevance model: topic (a probability), cosine, or your own as module:Class."] = "topic"
+    reviewer: Annotated[
+        str, "Language model that reviews uncertain pages: its API, such as http://localhost:11434/v1."
+    ] = ""
+    reviewer_model: Annotated[str, "Name of the reviewer's model, such as llama3.1:8b."] = ""
+    reviewer_calls: Annotated[int, "Maximum number of calls to the reviewer, including earlier runs."] = 100
+    reviewer_price_in: Annotated[float, "Price of a million tokens sent to the reviewer, to compute the cost."] = 0.0
+    reviewer_price_out: Annotated[float, "Price of a million tokens in the replies of the reviewer."] = 0.0
+    learn_from: Annotated[str, "Recorded web or earlier crawl directory that contains the example pages."] = ""
+    engine: Annotated[tuple[str, ...], "Search engine to query; `topicrawl seeds --help` lists them."] = ()
+    searxng: Annotated[str, "URL of a SearXNG server to query; default: the environment variable SEARXNG_URL."] = ""
+    back_links: Annotated[int, "Maximum number of pages for which search engines are queried for backlinks."] = 0
+    descriptions: Annotated[int, "Maximum number of links that engines describe, for the strategy hati."] = 0
+    sessions: Annotated[str, "File of browsing sessions, for strategies that learn from them."] = ""
+    pages: Annotated[int, "Stop after this many stored pages, including earlier runs; 0: no limit."] = 1000
+    relevant: Annotated[int, "Stop after this many relevant pages instead of --pages, such as 500; 0: no limit."] = 0
     seconds: Annotated[float, "Stop after this many seconds; 0: no limit."] = 0.0
-    stop_when_found: Annotated[float, "Stop when this share of what is in reach seems found; 0: never."] = 0.0
-    delay: Annotated[float, "Seconds between two requests to one host; a longer Crawl-delay is honoured."] = 1.0
-    concurrency: Annotated[int, "Fetches under way at once, each on another host."] = 64
-    focus: Annotated[float, "Links worth less than this share of the best ones lately get few of the fetches."] = 0.5
-    only: Annotated[tuple[str, ...], "Stay on this host and the hosts below it."] = ()
-    distinct: Annotated[bool, "Keep no page that repeats another, nearly or wholly."] = True
+    stop_when_found: Annotated[float, "Stop at this estimated recall, a number from 0 to 1; 0: never."] = 0.0
+    delay: Annotated[float, "Seconds between two requests to a host; a longer Crawl-delay takes precedence."] = 1.0
+    concurrency: Annotated[int, "Maximum number of concurrent fetches, each on a different host."] = 64
+    min_score: Annotated[float, "Do not fetch links that score less, such as 0.1; 0: no limit."] = 0.0
+    focus: Annotated[float, "Links scoring below this fraction of the best waiting link are poor; 0: none is."] = 0.4
+    poor_share: Annotated[float, "Maximum share of fetches for poor links while better links wait."] = 0.15
+    only: Annotated[tuple[str, ...], "Restrict the crawl to this host and its subdomains."] = ()
+    distinct: Annotated[bool, "Do not store exact duplicates and near-duplicates."] = True
     main_text: Annotated[bool, "Judge pages by their main text, without menus and footers."] = False
-    host_pages: Annotated[int, "Pages from one host at the most; 0: no limit."] = 5000
-    depth: Annotated[int, "Links from a seed at the most."] = 64
-    url_length: Annotated[int, "Longer addresses are not followed."] = 2000
-    timeout: Annotated[float, "Seconds for one request."] = 30.0
-    max_bytes: Annotated[int, "Larger pages are refused (bytes, decompressed)."] = 10 * 1024 * 1024
-    documents: Annotated[bool, "Read PDF, PostScript, docx, odt, EPUB, gzip and zip too."] = True
-    document_seconds: Annotated[float, "Seconds of computing that one document may take."] = 20.0
-    attempts: Annotated[int, "Attempts at a page whose host fails in a way that may pass."] = 3
-    patience: Annotated[float, "Seconds to wait for unreachable hosts when nothing else is left."] = 600.0
-    contact: Annotated[str, "Your e-mail address or web page, told to every host in the user agent."] = ""
-    robots: Annotated[bool, "Obey robots.txt; switch off only on hosts of your own."] = True
-    proxy: Annotated[str, "An HTTP proxy for all requests, as a URL."] = ""
-    allow_net: Annotated[tuple[str, ...], "A private network that may be asked, such as 127.0.0.0/8."] = ()
-    resolve: Annotated[tuple[str, ...], "A fixed address for a host name, as name=address."] = ()
-    frontier: Annotated[str, "A Redis that workers share, such as redis://host:6379/0; by default a file."] = ""
-    store: Annotated[str, "Where workers leave copies of what they fetch, such as s3://bucket/path (fsspec)."] = ""
-    lease: Annotated[float, "Seconds after which a worker that is not heard of is given up."] = 60.0
-    capacity: Annotated[int, "Links that wait in Redis at the most, the rest is packed; 0: no limit."] = 0
-    cooperate: Annotated[bool, "Exchange addresses with crawls on other topics in the same Redis."] = True
+    host_pages: Annotated[int, "Maximum number of pages per host; 0: no limit."] = 5000
+    depth: Annotated[int, "Maximum number of links between a seed and a page."] = 64
+    url_length: Annotated[int, "Maximum length of a URL; longer ones are not followed."] = 2000
+    timeout: Annotated[float, "Timeout of one request in seconds."] = 30.0
+    max_bytes: Annotated[int, "Maximum size of a page in bytes, decompressed."] = 10 * 1024 * 1024
+    documents: Annotated[bool, "Also read PDF, PostScript, docx, odt, EPUB, gzip and zip."] = True
+    document_seconds: Annotated[float, "CPU time limit for converting one document, in seconds."] = 20.0
+    attempts: Annotated[int, "Maximum number of attempts for a page whose host fails temporarily."] = 3
+    patience: Annotated[float, "Seconds to wait for unreachable hosts when no other links are left."] = 600.0
+    contact: Annotated[str, "Your e-mail address or web page, sent to every host in the user agent."] = ""
+    robots: Annotated[bool, "Obey robots.txt; disable this only for your own hosts."] = True
+    proxy: Annotated[str, "URL of an HTTP proxy for all requests."] = ""
+    allow_net: Annotated[tuple[str, ...], "Private network that may be crawled, such as 127.0.0.0/8."] = ()
+    resolve: Annotated[tuple[str, ...], "Fixed IP address for a host name, as name=address."] = ()
+    frontier: Annotated[str, "Redis server that workers share, such as redis://host:6379/0; default: a file."] = ""
+    store: Annotated[str, "Where workers upload copies of their files, such as s3://bucket/path (fsspec)."] = ""
+    lease: Annotated[float, "Seconds without a heartbeat after which a worker is considered dead."] = 60.0
+    capacity: Annotated[int, "Maximum number of waiting links in Redis, the rest is compressed; 0: no limit."] = 0
+    cooperate: Annotated[bool, "Exchange URLs with crawls on other topics in the same Redis."] = True
     min_free: Annotated[int, "Stop when less than this many MB are free on the disk."] = 100
+
+    @property
+    def has_cosine_judge(self) -> bool:
+        """Whether pages are judged by their cosine similarity. Crawls of version 0.1 have an empty name for it."""
+        return self.judge in ("", "cosine")
+
+    @property
+    def has_built_in_judge(self) -> bool:
+        """Whether the relevance model is one of Topicrawl."""
+        return self.has_cosine_judge or self.judge == "topic"
 
     def __post_init__(self) -> None:
         for setting in dataclasses.fields(self):
             value = getattr(self, setting.name)
             if isinstance(value, int | float) and not 0 <= value < float("inf"):
                 raise SettingError(f"{setting.name} is {value}: it must be 0 or more")
-        for name in ("focus", "stop_when_found"):
+        for name in ("focus", "poor_share", "stop_when_found"):
             if getattr(self, name) > 1:
-                raise SettingError(f"{name} is {getattr(self, name)}: it is a share, from 0 to 1")
+                raise SettingError(f"{name} is {getattr(self, name)}: it must be between 0 and 1")
         for name in self.only:
-            if canonical(f"http://{name}/") != f"http://{name}/" or ":" in name:
-                raise SettingError(f"only takes a host name such as example.org, not {name!r}")
+            if canonicalize_url(f"http://{name}/") != f"http://{name}/" or ":" in name:
+                raise SettingError(f"only must be a host name such as example.org, not {name!r}")
         if self.frontier and self.lease < 1:
-            raise SettingError("lease must be 1 or more: a request may take as long")
+            raise SettingError("lease must be 1 or more: a request may take that long")
         if self.concurrency < 1 or self.attempts < 1:
             raise SettingError("concurrency and attempts must be 1 or more")
-        networks(self.allow_net)
-        self.addresses()
-        strategies.make(self.strategy)
-        if self.judge:
-            guest.known(self.judge)
+        parse_networks(self.allow_net)
+        self.parse_fixed_addresses()
+        strategies.create_strategy(self.strategy)
+        if not self.has_built_in_judge:
+            plugin.load_judge_class(self.judge)
         if not self.contact.isprintable() or not self.contact.isascii():
-            raise SettingError(f"contact is {self.contact!r}: it goes into a header, so write plain ASCII on one line")
-        if self.proxy and canonical(self.proxy) is None:
-            # Not shown: a password may stand in it.
-            raise SettingError("the proxy is no URL: write it such as http://proxy.example:3128")
+            raise SettingError(f"contact is {self.contact!r}: it is sent in a header, so use one line of ASCII text")
+        if self.proxy and canonicalize_url(self.proxy) is None:
+            # The message omits the value, because it may contain a password.
+            raise SettingError("the proxy is not a URL: write it as http://proxy.example:3128")
+        self._check_reviewer()
 
-    def addresses(self) -> dict[str, str]:
-        """Host names with the fixed addresses that were given for them."""
-        found = {}
+    def _check_reviewer(self) -> None:
+        """Raise `SettingError` for an invalid reviewer. The messages omit its URL, which may contain a password."""
+        if not self.reviewer:
+            return
+        if canonicalize_url(self.reviewer) is None or any(character in self.reviewer for character in "?#"):
+            raise SettingError("the reviewer is not the base URL of an API: write it as http://localhost:11434/v1")
+        if "@" in self.reviewer:
+            raise SettingError("the reviewer contains a user name: remove it, and set TOPICRAWL_REVIEWER_KEY instead")
+        if not self.reviewer_model.strip():
+            raise SettingError("the reviewer needs the name of a model: --reviewer-model NAME")
+        if self.frontier:
+            raise SettingError("a shared crawl has no reviewer: remove --reviewer, or crawl without --frontier")
+
+    def parse_fixed_addresses(self) -> dict[str, str]:
+        """Return the fixed IP addresses of the setting `resolve` by host name."""
+        by_name = {}
         for item in self.resolve:
             name, _, address = item.partition("=")
             try:
-                found[name] = str(ip_address(address))
+                by_name[name] = str(ip_address(address))
             except ValueError as error:
-                raise SettingError(f"resolve takes name=address with an IP address, not {item!r}") from error
-        return found
+                raise SettingError(f"resolve must be name=address with an IP address, not {item!r}") from error
+        return by_name
 
 
-class Known(NamedTuple):
-    """What is known of a setting."""
+class SettingInfo(NamedTuple):
+    """Type, default value and help text of a setting."""
 
     kind: type
     default: object
-    sentence: str
+    help: str
 
 
-def known_settings() -> dict[str, Known]:
-    """Every setting by its name, for options, files and the reference.
+def parse_stored_settings(stored: Mapping[str, Any], overrides: Mapping[str, object] | None = None) -> Settings:
+    """Return the settings that a crawl has stored. Skip those that this version does not have.
 
-    >>> known_settings()["pages"].default
+    The first versions had no judge but the cosine similarity, so they did not store its name.
+    """
+    known = list_settings()
+    values: dict[str, Any] = {"judge": ""} if stored else {}
+    for name, value in (*stored.items(), *(overrides or {}).items()):
+        if name in known:
+            values[name] = tuple(value) if isinstance(value, list) else value
+    return Settings(**values)
+
+
+def list_settings() -> dict[str, SettingInfo]:
+    """Return all settings by name, for options, files and the reference.
+
+    >>> list_settings()["pages"].default
     1000
     """
     hints = get_type_hints(Settings, include_extras=True)
-    found = {}
+    infos = {}
     for item in dataclasses.fields(Settings):
         kind, sentence = get_args(hints[item.name])
-        found[item.name] = Known(get_origin(kind) or kind, item.default, sentence)
-    return found
+        infos[item.name] = SettingInfo(get_origin(kind) or kind, item.default, sentence)
+    return infos
 
 
-def read_settings(path: Path) -> dict[str, object]:
-    """The settings of a TOML file; a mistake is one line that says where."""
-    table = toml_table(path, SettingError)
-    expected = known_settings()
+def load_settings_file(path: Path) -> dict[str, object]:
+    """Load settings from a TOML file. Raise `SettingError` for unknown names and wrong types."""
+    table = load_toml(path, SettingError)
+    expected = list_settings()
     for name, value in table.items():
         if name not in expected:
             near = difflib.get_close_matches(name, expected, 1)
             hint = f"did you mean {near[0]!r}?" if near else "`topicrawl crawl --help` lists them"
             raise SettingError(f"{path}: unknown setting {name!r}; {hint}")
         kind = expected[name].kind
-        if isinstance(value, int) and abs(value) >= _LARGEST:
-            raise SettingError(f"{path}: {name} is too large a number")
+        if isinstance(value, int) and abs(value) >= _INTEGER_LIMIT:
+            raise SettingError(f"{path}: {name} is too large: it must be below 2**63")
         if kind is tuple and isinstance(value, list) and all(isinstance(item, str) for item in value):
             table[name] = tuple(value)
         elif kind is float and isinstance(value, int) and not isinstance(value, bool):
@@ -143,23 +192,59 @@ def read_settings(path: Path) -> dict[str, object]:
     return table
 
 
-def within(names: Sequence[str], url: str) -> bool:
-    """Whether a URL is on one of the hosts or on a host below one.
+def resolve_goals(given: Mapping[str, object]) -> dict[str, object]:
+    """Return given settings in which a limit of relevant pages replaces the limit of pages, and vice versa.
 
-    >>> [within(("example.org",), f"http://{name}/") for name in ("example.org", "a.example.org:81", "notexample.org")]
+    >>> resolve_goals({"relevant": 500}), resolve_goals({"relevant": 500, "pages": 9000})
+    ({'relevant': 500, 'pages': 0}, {'relevant': 500, 'pages': 9000})
+    """
+    settings = dict(given)
+    for name, other in (("relevant", "pages"), ("pages", "relevant")):
+        if given.get(name) and other not in given:
+            settings[other] = 0
+    return settings
+
+
+def is_on_hosts(hosts: Sequence[str], url: str) -> bool:
+    """Return whether a URL is on one of the hosts or their subdomains.
+
+    >>> [
+    ...     is_on_hosts(("example.org",), f"http://{name}/")
+    ...     for name in ("example.org", "a.example.org:81", "notexample.org")
+    ... ]
     [True, True, False]
     """
-    name = host(url).partition(":")[0]
-    return any(name == it or name.endswith(f".{it}") for it in names)
+    url_host = get_host(url).partition(":")[0]
+    return any(url_host == name or url_host.endswith(f".{name}") for name in hosts)
 
 
-def seed_urls(texts: Sequence[str]) -> list[str]:
-    """Seeds in canonical form; the first that is not a web address is refused."""
+def parse_seed_urls(texts: Sequence[str]) -> list[str]:
+    """Return seeds in canonical form. Raise `SeedError` for the first one that is not an http or https URL."""
     urls = []
     for text in texts:
-        url = canonical(text.strip())
+        url = canonicalize_url(text.strip())
         if url is None:
-            hint = f"; did you mean https://{text.strip()}?" if canonical(f"https://{text.strip()}") else ""
+            hint = f"; did you mean https://{text.strip()}?" if canonicalize_url(f"https://{text.strip()}") else ""
             raise SeedError(f"the seed {text!r} is not a web address (http or https){hint}")
         urls.append(url)
+    return urls
+
+
+def check_seeds(seeds: Sequence[str], settings: Settings) -> list[str]:
+    """Return seeds in canonical form.
+
+    Raise `SeedError` for a seed outside the hosts in `settings.only`, or with a port that the guard always refuses.
+    """
+    urls = parse_seed_urls(seeds)
+    guard = AddressGuard(parse_networks(settings.allow_net))
+    for url in urls:
+        port = guard.find_refused_port(url)
+        if port is not None:
+            raise SeedError(
+                f"the seed {url} is refused: port {port} belongs to a service other than a web server; if the host is "
+                "yours, allow its network with --allow-net"
+            )
+        if settings.only and not is_on_hosts(settings.only, url):
+            hosts = " or ".join(settings.only)
+            raise SeedError(f"the seed {url} is not on {hosts}: change the seed or --only")
     return urls

@@ -1,4 +1,4 @@
-"""The command line, called in this process."""
+"""Fixture that runs the command line in the test process."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from topicrawl.cli import main
 
 @dataclass(frozen=True)
 class Ran:
+    """Exit code and output of a command."""
+
     code: int
     out: str
     err: str
@@ -24,10 +26,10 @@ Run = Callable[..., Ran]
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """Call `topicrawl` with arguments, in an empty directory."""
+    """Return a function that runs `topicrawl` with arguments, in an empty directory."""
     monkeypatch.chdir(tmp_path)
 
-    def ran(*arguments: object) -> Ran:
+    def run_command(*arguments: object) -> Ran:
         monkeypatch.setattr(sys, "argv", ["topicrawl", *map(str, arguments)])
         capsys.readouterr()
         code = 0
@@ -38,4 +40,4 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         captured = capsys.readouterr()
         return Ran(code, captured.out, captured.err)
 
-    return ran
+    return run_command

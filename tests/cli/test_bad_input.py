@@ -1,4 +1,4 @@
-"""A user's mistake is one clear line, the right exit code, no traceback, and nothing is lost."""
+"""Invalid input gives a one-line message and the right exit code, without a traceback or data loss."""
 
 from __future__ import annotations
 
@@ -7,26 +7,28 @@ from pathlib import Path
 
 import pytest
 
-from topicrawl.collection.store import Store
+from topicrawl.collection.store import CollectionStore
 from topicrawl.topic import Topic
 
-SEED = "http://127.0.0.1:9/"
+SEED = "http://127.0.0.1:81/"
 
 MISTAKES = [
     (["crawl", "", "--seed", SEED], 2, "no words"),
     (["crawl", "?!", "--seed", SEED], 2, "no words"),
-    (["crawl", "the", "--seed", SEED], 2, "stand in every text"),
+    (["crawl", "the", "--seed", SEED], 2, "occur in every text"),
     (["crawl", "d\udce9ngue", "--seed", SEED], 2, "UTF-8"),
     (["crawl", "dengue", "--seed", SEED, "--out", "x" * 300], 3, "cannot be used"),
     (["crawl", "dengue", "--seed", SEED, "--contact", "a\nb"], 2, "one line"),
     (["crawl", "dengue", "--seed", SEED, "--proxy", "nowhere"], 2, "proxy"),
     (["crawl", "dengue", "--seed", SEED, "--resolve", "a=b"], 2, "IP address"),
     (["crawl", "dengue", "--seed", SEED, "--strategy", ".a:x"], 2, "cannot load"),
-    (["crawl"], 2, "what is the topic"),
+    (["crawl"], 2, "no topic given"),
     (["crawl", "dengue"], 2, "--seed"),
     (["crawl", "dengue", "--seed", "who.int"], 2, "did you mean https://who.int"),
     (["crawl", "dengue", "--seed", "ftp://who.int/"], 2, "not a web address"),
     (["crawl", "dengue", "--seed", "not a url"], 2, "not a web address"),
+    (["crawl", "dengue", "--seed", "http://who.int:25/"], 2, "port 25 belongs to a service other than a web server"),
+    (["crawl", "dengue", "--seed", "http://1.1.1.1:6379/", "--allow-net", "10.0.0.0/8"], 2, "port 6379"),
     (["crawl", "dengue", "--seeds", "nowhere.txt"], 2, "nowhere.txt"),
     (["crawl", "dengue", "--seed", SEED, "--strategy", "best_frist"], 2, "did you mean 'best_first'"),
     (["crawl", "dengue", "--seed", SEED, "--strategy", "best_first:achor=1"], 2, "did you mean 'anchor'"),
@@ -52,12 +54,12 @@ MISTAKES = [
 @pytest.mark.parametrize(
     ("arguments", "code", "words"), MISTAKES, ids=lambda value: " ".join(value) if isinstance(value, list) else None
 )
-def test_a_mistake_is_one_line(run, arguments: list[str], code: int, words: str) -> None:  # type: ignore[no-untyped-def]
+def test_invalid_arguments_are_reported_in_one_line(run, arguments: list[str], code: int, words: str) -> None:  # type: ignore[no-untyped-def]
     ran = run(*arguments)
     assert (ran.code, ran.out) == (code, "")
     assert words in ran.err
     assert "Traceback" not in ran.err
-    assert not list(Path().iterdir()), "a refused command leaves nothing behind"
+    assert not list(Path().iterdir()), "a rejected command leaves no files"
 
 
 @pytest.mark.parametrize(
@@ -68,14 +70,14 @@ def test_a_mistake_is_one_line(run, arguments: list[str], code: int, words: str)
         ("pages = 'x'", "must be int"),
         ("pages = true", "must be int"),
         ("robots = 1", "must be bool"),
-        pytest.param(f"delay = 1{'0' * 400}", "delay is too large a number", id="400 digits"),
+        pytest.param(f"delay = 1{'0' * 400}", "delay is too large", id="400 digits"),
         pytest.param(f"pages = 1{'0' * 5000}", "not valid TOML", id="5000 digits"),
-        pytest.param(f"pages = 0x{'f' * 5000}", "pages is too large a number", id="5000 digits of 16"),
+        pytest.param(f"pages = 0x{'f' * 5000}", "pages is too large", id="5000 digits of 16"),
         ("allow_net = '127.0.0.0/8'", "must be tuple"),
         ("zzzz = 1", "--help"),
     ],
 )
-def test_a_mistake_in_the_settings_file_names_the_file(run, text: str, words: str) -> None:  # type: ignore[no-untyped-def]
+def test_an_error_in_the_settings_file_names_the_file(run, text: str, words: str) -> None:  # type: ignore[no-untyped-def]
     Path("c.toml").write_text(text)
     ran = run("crawl", "dengue", "--seed", SEED, "--config", "c.toml")
     assert ran.code == 2
@@ -87,10 +89,10 @@ def test_a_file_without_seeds_is_named(run) -> None:  # type: ignore[no-untyped-
     Path("seeds.txt").write_text("\ufeff# none\n  # here\n")
     ran = run("crawl", "dengue", "--seeds", "seeds.txt")
     assert ran.code == 2
-    assert "seeds.txt names no seed" in ran.err
+    assert "seeds.txt contains no seeds" in ran.err
 
 
-def test_nested_tables_without_end_are_no_traceback(run) -> None:  # type: ignore[no-untyped-def]
+def test_deeply_nested_tables_give_no_traceback(run) -> None:  # type: ignore[no-untyped-def]
     Path("c.toml").write_text("a = " + "[" * 100_000)
     for option in ("--config", "--topic"):
         ran = run("crawl", *([] if option == "--topic" else ["dengue"]), "--seed", SEED, option, "c.toml")
@@ -98,12 +100,12 @@ def test_nested_tables_without_end_are_no_traceback(run) -> None:  # type: ignor
         assert "c.toml" in ran.err
 
 
-def test_a_damaged_database_is_one_line(run) -> None:  # type: ignore[no-untyped-def]
+def test_a_damaged_database_is_reported_in_one_line(run) -> None:  # type: ignore[no-untyped-def]
     Path("dengue").mkdir()
-    store = Store(Path("dengue/topicrawl.sqlite"))
+    store = CollectionStore(Path("dengue/topicrawl.sqlite"))
     store.set_facts({"identity": "x" * 20_000})
     store.close()
-    Path("dengue/topic.toml").write_text(Topic.of("dengue").toml())
+    Path("dengue/topic.toml").write_text(Topic.of("dengue").to_toml())
     data = bytearray(Path("dengue/topicrawl.sqlite").read_bytes())
     data[4096:] = b"\xaa" * len(data[4096:])
     Path("dengue/topicrawl.sqlite").write_bytes(data)
@@ -113,7 +115,7 @@ def test_a_damaged_database_is_one_line(run) -> None:  # type: ignore[no-untyped
         assert "Traceback" not in ran.err
 
 
-def test_a_directory_of_another_program_is_left_alone(run) -> None:  # type: ignore[no-untyped-def]
+def test_a_directory_with_other_files_is_rejected(run) -> None:  # type: ignore[no-untyped-def]
     Path("dengue").mkdir()
     Path("dengue/thesis.doc").write_text("three years")
     ran = run("crawl", "dengue", "--seed", SEED)
@@ -122,14 +124,14 @@ def test_a_directory_of_another_program_is_left_alone(run) -> None:  # type: ign
     assert [path.name for path in Path("dengue").iterdir()] == ["thesis.doc"]
 
 
-def test_a_file_is_not_a_directory(run) -> None:  # type: ignore[no-untyped-def]
+def test_a_file_instead_of_a_directory_is_rejected(run) -> None:  # type: ignore[no-untyped-def]
     Path("dengue").write_text("three years")
     ran = run("crawl", "dengue", "--seed", SEED)
     assert ran.code == 3
     assert Path("dengue").read_text() == "three years"
 
 
-def test_a_database_of_another_program_is_refused(run) -> None:  # type: ignore[no-untyped-def]
+def test_a_database_of_another_program_is_rejected(run) -> None:  # type: ignore[no-untyped-def]
     Path("dengue").mkdir()
     with sqlite3.connect("dengue/topicrawl.sqlite") as database:
         database.execute("CREATE TABLE recipes (name)")
@@ -140,7 +142,7 @@ def test_a_database_of_another_program_is_refused(run) -> None:  # type: ignore[
         assert "another program" in ran.err
 
 
-def test_a_torn_database_is_refused(run) -> None:  # type: ignore[no-untyped-def]
+def test_a_truncated_database_is_rejected(run) -> None:  # type: ignore[no-untyped-def]
     Path("dengue").mkdir()
     Path("dengue/topicrawl.sqlite").write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
     for command in (["crawl", "dengue", "--seed", SEED], ["status", "dengue"]):
@@ -150,7 +152,7 @@ def test_a_torn_database_is_refused(run) -> None:  # type: ignore[no-untyped-def
         assert "Traceback" not in ran.err
 
 
-def test_a_newer_format_is_refused(run) -> None:  # type: ignore[no-untyped-def]
+def test_a_newer_format_is_rejected(run) -> None:  # type: ignore[no-untyped-def]
     Path("dengue").mkdir()
     with sqlite3.connect("dengue/topicrawl.sqlite") as database:
         database.execute("PRAGMA application_id=28865")

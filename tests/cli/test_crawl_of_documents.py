@@ -1,4 +1,4 @@
-"""A live site of documents: all are collected and scored, links are followed in each, hostile ones are named."""
+"""Crawl of a site with documents: formats are stored and scored, links are followed, bad files are failures."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.cli.live import Answer, live_site
-from tests.documents import made
+from tests.helpers import documents as made
+from tests.helpers.live_site import SiteAnswer, live_site
 
 from topicrawl import Settings, Topic, open_crawl
+from topicrawl.engine.recorded_training_data import RecordedTrainingData
 from topicrawl.fetch.replay import Recording
-from topicrawl.lab.material import Recorded
-from topicrawl.urls import container
+from topicrawl.urls import get_archive_url
 
 OPTIONS = ["--allow-net", "127.0.0.0/8", "--delay", "0", "--min-free", "0", "--patience", "0.5", "--no-robots"]
 HAS_GHOSTSCRIPT = shutil.which("gs") is not None
-TEXT = "Dengue fever is spread by mosquitoes; whoever has dengue needs rest."
+TEXT = "Dengue fever is spread by mosquitoes; patients with dengue need rest."
 
 
 def lines(about: str) -> list[str]:
-    """Enough text that is like no other's."""
-    return [TEXT, *(f"On {about} number {i}: {about} {about[::-1]} {i * 7} {about}{i} is told of." for i in range(9))]
+    """Return enough distinct text, so that no document is a duplicate of another."""
+    return [TEXT, *(f"On {about} number {i}: {about} {about[::-1]} {i * 7} {about}{i} is described." for i in range(9))]
 
 
 def links(leaf: str) -> list[tuple[str, str]]:
@@ -39,7 +39,7 @@ DOCUMENTS: dict[str, tuple[str, bytes]] = {
     "/f.docx": ("application/octet-stream", made.docx(lines("zeta"), title="Zeta paper", links=links("docx"))),
     "/g.odt": (
         "application/vnd.oasis.opendocument.text",
-        made.odt(lines("eta"), title="Eta paper", links=links("odt")),
+        made.odt(lines("sigma"), title="Sigma paper", links=links("odt")),
     ),
     "/h.epub": (
         "application/epub+zip",
@@ -64,8 +64,8 @@ POSTSCRIPT = {
 LEAVES = {"pdf", "txt", "docx", "odt", "one", "two", "page"} | ({"ps", "gz"} if HAS_GHOSTSCRIPT else set())
 
 
-def site(documents: Mapping[str, tuple[str, bytes]]) -> Answer:
-    """A page of links to all documents; what they link to are pages like any other."""
+def site(documents: Mapping[str, tuple[str, bytes]]) -> SiteAnswer:
+    """Serve a page with links to all documents, the documents, and the pages that they link to."""
     address = ""
 
     def answer(path: str) -> tuple[int, Mapping[str, str], bytes]:
@@ -88,7 +88,7 @@ def site(documents: Mapping[str, tuple[str, bytes]]) -> Answer:
     return answer
 
 
-def crawl(run, address: str, answer: Answer, *more: object):  # type: ignore[no-untyped-def]
+def crawl(run, address: str, answer: SiteAnswer, *more: object):  # type: ignore[no-untyped-def]
     answer.at(address)  # type: ignore[attr-defined]
     return run("crawl", "dengue fever", "--seed", f"{address}/", *OPTIONS, *more)
 
@@ -111,16 +111,16 @@ def test_documents_of_every_kind_are_collected_and_scored_and_their_links_follow
         ran = crawl(run, address, answer)
     assert ran.code == 0, ran.err
     members = {f"/d.zip/!/{name}" for name in ("one.pdf", "in/two.pdf", "page.html")}
-    assert not members & set(asked), "the files of an archive are there already"
+    assert not members & set(asked), "the members of an archive are not fetched"
     found = paths(address, "SELECT url FROM pages")
     assert found == {"/"} | set(documents) | members | {f"/leaf/{leaf}" for leaf in LEAVES}
-    scored = paths(address, "SELECT url FROM visits WHERE relevance > 0")
-    assert scored == found - {"/d.zip"}, "an archive itself says nothing"
+    scored = paths(address, "SELECT url FROM visits WHERE relevance >= 0.5")
+    assert scored == found - {"/d.zip"}, "an archive itself has no text"
     titles = dict(rows("SELECT title, type FROM pages"))
     assert titles["Alpha paper"] == titles["Epsilon paper"] == "application/pdf"
     assert rows("SELECT count(*) FROM visits WHERE failure NOT NULL") == [(0,)]
-    told = json.loads(run("why", "dengue-fever", f"{address}/leaf/two", "--json").out)
-    chain = [step["url"].removeprefix(address) for step in told["chain"]]
+    explanation = json.loads(run("why", "dengue-fever", f"{address}/leaf/two", "--json").out)
+    chain = [step["url"].removeprefix(address) for step in explanation["chain"]]
     assert chain == ["/", "/d.zip", "/d.zip/!/in/two.pdf", "/leaf/two"]
     exported = [
         json.loads(line)
@@ -129,13 +129,13 @@ def test_documents_of_every_kind_are_collected_and_scored_and_their_links_follow
     texts = {row["url"].removeprefix(address): row["text"] for row in exported}
     assert set(texts) == found
     assert all(TEXT in texts[path] for path in (set(documents) | members) - {"/d.zip"})
-    # Whoever learns from this crawl, or experiments on it, reads its documents too.
-    material = Recorded(Recording("dengue-fever"), Topic.of("dengue fever"))
+    # Training and experiments on a recording read the documents too.
+    material = RecordedTrainingData(Recording("dengue-fever"), Topic.of("dengue fever"))
     for path in set(documents) - {"/d.zip"}:
-        page = material.page(f"{address}{path}")
+        page = material.get_page(f"{address}{path}")
         assert page is not None
         assert TEXT in page.text
-    assert [link.source for link in material.parents(f"{address}/leaf/pdf")] == [f"{address}/a.pdf"]
+    assert [link.source for link in material.get_parents(f"{address}/leaf/pdf")] == [f"{address}/a.pdf"]
 
 
 def test_the_same_text_in_two_formats_is_one_document(run) -> None:  # type: ignore[no-untyped-def]
@@ -153,7 +153,7 @@ def test_the_same_text_in_two_formats_is_one_document(run) -> None:  # type: ign
     assert rows("SELECT count(*) FROM visits WHERE failure='duplicate'") == [(3,)]
 
 
-def test_hostile_documents_are_named_and_the_crawl_goes_on(run) -> None:  # type: ignore[no-untyped-def]
+def test_hostile_documents_are_named_failures(run) -> None:  # type: ignore[no-untyped-def]
     hostile = {
         "/zeros.gz": ("application/gzip", made.gzip_of_zeros(10 << 30)),
         "/nested.zip": ("application/zip", made.zipped({"in.zip": made.zipped({"x.txt": b"x"}), "y.txt": b"dengue"})),
@@ -173,7 +173,7 @@ def test_hostile_documents_are_named_and_the_crawl_goes_on(run) -> None:  # type
     assert failures["/nested.zip/!/y.txt"] is failures["/leaf/docx"] is None
 
 
-def test_documents_can_be_left_alone(run) -> None:  # type: ignore[no-untyped-def]
+def test_no_documents_skips_documents(run) -> None:  # type: ignore[no-untyped-def]
     answer = site(DOCUMENTS)
     with live_site(answer) as (address, _):
         assert crawl(run, address, answer, "--no-documents").code == 0
@@ -181,7 +181,7 @@ def test_documents_can_be_left_alone(run) -> None:  # type: ignore[no-untyped-de
     assert refused == set(DOCUMENTS) - {"/c.txt"}
 
 
-def test_lost_files_of_an_archive_are_taken_from_it_again(run) -> None:  # type: ignore[no-untyped-def]
+def test_lost_members_of_an_archive_are_extracted_again(run) -> None:  # type: ignore[no-untyped-def]
     answer = site({"/d.zip": DOCUMENTS["/d.zip"]})
     with live_site(answer) as (address, asked):
         assert crawl(run, address, answer).code == 0
@@ -192,14 +192,14 @@ def test_lost_files_of_an_archive_are_taken_from_it_again(run) -> None:  # type:
         del asked[:]
         assert run("crawl", "dengue fever", "--no-robots").code == 0
     assert paths(address, "SELECT url FROM pages") == before
-    assert not any(container(path) for path in asked)
+    assert not any(get_archive_url(path) for path in asked)
 
 
 class Crash(Exception):
-    """Stands for a kill between storing and completing."""
+    """Simulated kill between storing the visits and completing the lease."""
 
 
-def test_a_kill_between_storing_and_completing_an_archive_changes_nothing(tmp_path: Path) -> None:
+def test_a_kill_between_storing_and_completing_an_archive_loses_nothing(tmp_path: Path) -> None:
     answer = site({"/d.zip": DOCUMENTS["/d.zip"]})
 
     async def go(address: str, *, breaks: bool) -> list[tuple[int, str]]:
@@ -211,7 +211,7 @@ def test_a_kill_between_storing_and_completing_an_archive_changes_nothing(tmp_pa
                 raise Crash
 
             if breaks:
-                crawl.parts.frontier.complete_all = broken  # type: ignore[method-assign]
+                crawl.context.frontier.complete_all = broken  # type: ignore[method-assign]
             async for visit in crawl.visits():
                 seen.append((visit.step, visit.url.removeprefix(address)))
         return seen
@@ -223,7 +223,10 @@ def test_a_kill_between_storing_and_completing_an_archive_changes_nothing(tmp_pa
         seen = asyncio.run(go(address, breaks=False))
     assert [step for step, _ in seen] == list(range(1, len(seen) + 1))
     assert [url for _, url in seen[:4]] == [
-        "/d.zip", "/d.zip/!/one.pdf", "/d.zip/!/in/two.pdf", "/d.zip/!/page.html",
-    ]  # fmt: skip
+        "/d.zip",
+        "/d.zip/!/one.pdf",
+        "/d.zip/!/in/two.pdf",
+        "/d.zip/!/page.html",
+    ]
     assert {url for _, url in seen[4:]} == {"/leaf/one", "/leaf/two", "/leaf/page"}
     assert asked.count("/d.zip") == 1

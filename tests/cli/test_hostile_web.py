@@ -1,4 +1,4 @@
-"""A real crawl of a web server that answers with every kind of rubbish at every stage."""
+"""Crawl of a web server with invalid, endless and malicious responses at every stage."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import sys
 from typing import NamedTuple
 
 import pytest
-from tests.longer import LONG
-from tests.site.hostile import HONEST, HostileWeb, hostile_web
+from tests.helpers.markers import LONG
+from tests.helpers.site.hostile import HONEST, HostileWeb, hostile_web
 
-from topicrawl.records import Failure
+from topicrawl.models import Failure
 
 pytestmark = LONG
 
-LARGEST = 300  # MB that the crawl may take, with bombs of 16 MB and bodies without end
-# A process begins with the peak of the one it was forked from, so a small one stands between the tests and the crawl.
+LARGEST = 300  # MB; memory limit for the crawl, with decompression bombs of 16 MB and endless bodies
+# A process inherits the peak memory of its parent, so a small process between the tests and the crawl measures it.
 METER = """
 import resource, subprocess, sys
 code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
@@ -26,13 +26,13 @@ FAILURES = {failure.value for failure in Failure}
 
 
 class Crawled(NamedTuple):
-    """What a crawl left behind."""
+    """Result of the crawl."""
 
     web: HostileWeb
     code: int
     megabytes: float
-    said: str  # on the terminal and in the log
-    outcomes: dict[str, str | None]  # what was asked for → the failure, None for a page
+    said: str  # standard error and the log
+    outcomes: dict[str, str | None]  # requested URL → failure; None for a page
 
 
 @pytest.fixture(scope="module")
@@ -41,14 +41,41 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     with hostile_web() as web:
         done = subprocess.run(
             [
-                sys.executable, "-c", METER,
-                sys.executable, "-m", "topicrawl", "crawl", "dengue fever", "--seed", web.first,
-                "--out", str(directory), "--allow-net", "127.0.0.0/8", "--delay", "0", "--min-free", "0",
-                "--patience", "1", "--attempts", "1", "--timeout", "8", "--concurrency", "24",
-                "--max-bytes", "1000000", "--pages", "0",
+                sys.executable,
+                "-c",
+                METER,
+                sys.executable,
+                "-m",
+                "topicrawl",
+                "crawl",
+                "dengue fever",
+                "--seed",
+                web.first,
+                "--out",
+                str(directory),
+                "--allow-net",
+                "127.0.0.0/8",
+                "--delay",
+                "0",
+                "--min-free",
+                "0",
+                "--patience",
+                "1",
+                "--attempts",
+                "1",
+                "--timeout",
+                "8",
+                "--concurrency",
+                "24",
+                "--max-bytes",
+                "1000000",
+                "--pages",
+                "0",
             ],
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=True,
+        )
     said, (code, kilobytes) = done.stderr, map(int, done.stdout.split())
     said += (directory / "crawl.log").read_text("utf-8")
     store = sqlite3.connect(directory / "topicrawl.sqlite")
@@ -57,23 +84,23 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     return Crawled(web, code, kilobytes / 1024, said, outcomes)
 
 
-def test_it_ends_in_order_without_a_traceback(crawled: Crawled) -> None:
+def test_it_ends_without_a_traceback(crawled: Crawled) -> None:
     assert crawled.code == 0, crawled.said[-3000:]
     assert "Traceback" not in crawled.said
     assert "never retrieved" not in crawled.said
     assert "Unclosed" not in crawled.said
 
 
-def test_memory_stays_within_bounds(crawled: Crawled) -> None:
+def test_memory_stays_below_the_limit(crawled: Crawled) -> None:
     assert crawled.megabytes < LARGEST
 
 
-def test_every_host_has_an_outcome_with_a_name(crawled: Crawled) -> None:
-    assert set(crawled.web.urls()) <= set(crawled.outcomes)
+def test_every_host_has_a_named_outcome(crawled: Crawled) -> None:
+    assert set(crawled.web.list_urls()) <= set(crawled.outcomes)
     assert {failure for failure in crawled.outcomes.values() if failure} <= FAILURES
 
 
-def test_honest_pages_among_them_are_all_fetched(crawled: Crawled) -> None:
+def test_all_honest_pages_are_fetched(crawled: Crawled) -> None:
     honest = [crawled.web.first, *(f"{crawled.web.first}{number}" for number in range(1, HONEST))]
     assert [crawled.outcomes.get(url, "not asked for") for url in honest] == [None] * HONEST
 
@@ -107,11 +134,11 @@ def test_honest_pages_among_them_are_all_fetched(crawled: Crawled) -> None:
         ("robots.txt: a robots.txt of many names", None),
         ("robots.txt: a delay that is no number", None),
         ("tls: no TLS at all", "tls"),
-        ("tls: nobody speaks", "robots_unreachable"),
+        ("tls: silence", "robots_unreachable"),
     ],
 )
-def test_what_a_host_does_has_the_right_name(crawled: Crawled, what: str, failure: str | None) -> None:
-    (url,) = [url for url in crawled.web.urls() if crawled.web.hosts[url.split("/")[2].partition(":")[0]] == what]
-    # A machine that has no time for it sees a host that does not answer in time.
+def test_each_kind_of_response_has_the_right_failure(crawled: Crawled, what: str, failure: str | None) -> None:
+    (url,) = [url for url in crawled.web.list_urls() if crawled.web.hosts[url.split("/")[2].partition(":")[0]] == what]
+    # On a slow machine, a fetch may time out before the expected failure.
     late = {"timeout", "robots_unreachable"}
     assert crawled.outcomes[url] in {failure} | late

@@ -1,24 +1,26 @@
-"""The records of the archive, read by two foreign readers and by ourselves."""
+"""WARC records, read by two other readers and by our own."""
 
 from __future__ import annotations
 
 import io
 import warnings
-from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
-from topicrawl.collection.warc import decoded, encoded, unpacked, warcinfo
+from topicrawl.collection.warc import build_warcinfo, decode_response, encode_fetch, read_record
 from topicrawl.errors import DamagedError
-from topicrawl.records import Failure, Hop, Readable, Response
+from topicrawl.fetch.meta_refresh import find_meta_refresh
+from topicrawl.models import Failure, ReadableDocument, RedirectHop, Response
+from topicrawl.urls import resolve_url
 
 with warnings.catch_warnings():
-    # The package warns about its own old classes when it is imported.
+    # The package emits deprecation warnings about its own classes on import.
     warnings.simplefilter("ignore", DeprecationWarning)
     from fastwarc.warc import ArchiveIterator as FastwarcIterator
 
@@ -35,12 +37,12 @@ PLAIN = Response(
 )
 
 
-def written(response: Response, address: str = "") -> bytes:
-    return b"".join(encoded(response, address, Random(1)))
+def write_records(response: Response, address: str = "") -> bytes:
+    return b"".join(encode_fetch(response, address, Random(1)))
 
 
 def by_warcio(data: bytes) -> list[tuple[str, dict[str, str], int, dict[str, str], bytes]]:
-    """Type, WARC fields, HTTP status, HTTP headers and payload of each record; digests must hold."""
+    """Return type, WARC fields, HTTP status, HTTP headers and payload of each record, after checking the digests."""
     found = []
     for record in WarcioIterator(io.BytesIO(data), check_digests="raise"):
         payload = record.content_stream().read()
@@ -66,7 +68,7 @@ def by_fastwarc(data: bytes) -> list[tuple[str, str | None, int | None, bytes]]:
 
 
 def test_a_fetch_is_a_request_and_a_response_that_name_each_other() -> None:
-    (asked, answered) = by_warcio(written(PLAIN, "93.184.216.34"))
+    (asked, answered) = by_warcio(write_records(PLAIN, "93.184.216.34"))
     assert (asked[0], answered[0]) == ("request", "response")
     assert asked[1]["WARC-Concurrent-To"] == answered[1]["WARC-Record-ID"]
     assert answered[1]["WARC-Concurrent-To"] == asked[1]["WARC-Record-ID"]
@@ -81,16 +83,16 @@ def test_a_fetch_is_a_request_and_a_response_that_name_each_other() -> None:
 
 
 def test_the_request_line_and_the_host_come_from_the_address_that_answered() -> None:
-    record, _ = unpacked(encoded(PLAIN, "", Random(1))[0])
+    record, _ = read_record(encode_fetch(PLAIN, "", Random(1))[0])
     assert record is not None
     assert b"\r\n\r\nGET /birds/?page=2 HTTP/1.1\r\nHost: example.org\r\n" in record
-    record, _ = unpacked(encoded(replace(PLAIN, request={"host": "b.org"}), "", Random(1))[0])
+    record, _ = read_record(encode_fetch(replace(PLAIN, request={"host": "b.org"}), "", Random(1))[0])
     assert record is not None
     assert b"HTTP/1.1\r\nhost: b.org\r\n\r\n" in record
 
 
 def test_headers_of_the_coding_on_the_wire_are_kept_under_another_name() -> None:
-    _, _, _, headers, payload = by_warcio(written(PLAIN))[1]
+    _, _, _, headers, payload = by_warcio(write_records(PLAIN))[1]
     assert headers == {
         "content-type": "text/html; charset=utf-8",
         "x-archive-orig-content-encoding": "gzip",
@@ -101,9 +103,9 @@ def test_headers_of_the_coding_on_the_wire_are_kept_under_another_name() -> None
 
 
 def test_each_redirect_leads_to_the_next_address_in_the_archive() -> None:
-    hops = (Hop("http://a.org/", 301), Hop("http://b.org/", 302))
+    hops = (RedirectHop("http://a.org/", 301), RedirectHop("http://b.org/", 302))
     response = replace(PLAIN, url="http://a.org/", hops=hops)
-    records = by_warcio(written(response))
+    records = by_warcio(write_records(response))
     chain = [
         (fields["WARC-Target-URI"], status, headers.get("location"))
         for kind, fields, status, headers, _ in records
@@ -114,11 +116,44 @@ def test_each_redirect_leads_to_the_next_address_in_the_archive() -> None:
         ("http://b.org/", 302, URL),
         (URL, 200, None),
     ]
-    assert decoded(encoded(response, "", Random(1))[1]) == replace(response, request={})
+    assert decode_response(encode_fetch(response, "", Random(1))[1]) == replace(response, request={})
+
+
+REFRESH_PAGE = b"<meta http-equiv=refresh content='3; url=https://example.org/birds/?page=2'><p>moved"
+
+
+def test_the_page_of_a_meta_refresh_is_archived_before_its_target() -> None:
+    headers = {"content-type": "text/html", "content-encoding": "gzip", "content-length": "9"}
+    response = replace(PLAIN, url="http://a.org/", hops=(RedirectHop("http://a.org/", 200, headers, REFRESH_PAGE),))
+    moved, _, page = by_warcio(write_records(response))
+    assert (moved[0], moved[1]["WARC-Target-URI"], moved[2], moved[4]) == (
+        "response",
+        "http://a.org/",
+        200,
+        REFRESH_PAGE,
+    )
+    assert moved[3] == {
+        "content-type": "text/html",
+        "x-archive-orig-content-encoding": "gzip",
+        "x-archive-orig-content-length": "9",
+        "content-length": str(len(REFRESH_PAGE)),
+    }
+    assert (page[1]["WARC-Target-URI"], page[4]) == (URL, PLAIN.body)
+    # The page of the refresh is in its own record.
+    stored = decode_response(encode_fetch(response, "", Random(1))[1])
+    assert stored == replace(response, request={}, hops=(RedirectHop("http://a.org/", 200),))
+
+
+def test_a_meta_refresh_without_its_page_is_archived_as_a_minimal_page() -> None:
+    target = 'http://b.org/?a=1&b="2"'
+    response = replace(PLAIN, url="http://a.org/", final_url=target, hops=(RedirectHop("http://a.org/", 200),))
+    moved = by_warcio(write_records(response))[0]
+    page = Response("http://a.org/", "http://a.org/", moved[2], moved[3], moved[4])
+    assert find_meta_refresh(page, "http://a.org/") == resolve_url("http://a.org/", target)
 
 
 def test_the_first_record_says_who_wrote_the_segment_and_how() -> None:
-    data = warcinfo("00001.warc.gz", {"software": "topicrawl/9", "operator": "a@b.org"}, 0.0, Random(1))
+    data = build_warcinfo("00001.warc.gz", {"software": "topicrawl/9", "operator": "a@b.org"}, 0.0, Random(1))
     ((kind, fields, _, _, payload),) = by_warcio(data)
     assert (kind, fields["WARC-Filename"], fields["WARC-Date"]) == (
         "warcinfo",
@@ -148,11 +183,11 @@ ODD: dict[str, Response] = {
 
 @pytest.mark.parametrize("response", ODD.values(), ids=ODD.keys())
 def test_odd_answers_read_back_by_everyone(response: Response) -> None:
-    data = written(response)
+    data = write_records(response)
     asked, answered = by_warcio(data)
     assert (asked[0], answered[2], answered[4]) == ("request", response.status, response.body)
     assert by_fastwarc(data)[1] == ("response", URL, response.status, response.body)
-    assert decoded(encoded(response, "", Random(1))[1]) == replace(response, request={})
+    assert decode_response(encode_fetch(response, "", Random(1))[1]) == replace(response, request={})
 
 
 @pytest.mark.parametrize(
@@ -166,44 +201,44 @@ def test_odd_answers_read_back_by_everyone(response: Response) -> None:
     ],
 )
 def test_no_header_can_forge_another_line(headers: dict[str, str], stored: dict[str, str]) -> None:
-    assert decoded(encoded(replace(PLAIN, headers=headers), "", Random(1))[1]).headers == stored
+    assert decode_response(encode_fetch(replace(PLAIN, headers=headers), "", Random(1))[1]).headers == stored
 
 
 def test_an_address_with_spaces_or_breaks_stays_on_its_line() -> None:
     response = replace(PLAIN, final_url="https://a.org/x y\r\nWARC-Type: forged")
-    kind, fields, *_ = by_warcio(written(response))[1]
+    kind, fields, *_ = by_warcio(write_records(response))[1]
     assert (kind, fields["WARC-Target-URI"]) == ("response", "https://a.org/x%20y%0D%0AWARC-Type:%20forged")
 
 
 def test_without_an_answer_there_is_nothing_to_archive() -> None:
     with pytest.raises(ValueError, match="nothing to archive"):
-        encoded(Response(URL, URL, failure=Failure.TIMEOUT), "", Random(1))
+        encode_fetch(Response(URL, URL, failure=Failure.TIMEOUT), "", Random(1))
 
 
 @pytest.mark.parametrize(
     ("member", "message"),
     [
-        (b"", "not one whole record"),
-        (b"no gzip at all, only text", "not one whole record"),
-        (encoded(PLAIN, "", Random(1))[1][:-1], "not one whole record"),
-        (encoded(PLAIN, "", Random(1))[1] + b"x", "not one whole record"),
-        (encoded(PLAIN, "", Random(1))[0], "not a response record"),
-        (warcinfo("00001.warc.gz", {}, 0.0, Random(1)), "not a response record"),
+        (b"", "not one complete record"),
+        (b"no gzip at all, only text", "not one complete record"),
+        (encode_fetch(PLAIN, "", Random(1))[1][:-1], "not one complete record"),
+        (encode_fetch(PLAIN, "", Random(1))[1] + b"x", "not one complete record"),
+        (encode_fetch(PLAIN, "", Random(1))[0], "not a response record"),
+        (build_warcinfo("00001.warc.gz", {}, 0.0, Random(1)), "not a response record"),
     ],
     ids=["empty", "text", "torn", "longer", "request", "warcinfo"],
 )
 def test_what_is_no_response_is_named_as_damage(member: bytes, message: str) -> None:
     with pytest.raises(DamagedError, match=message):
-        decoded(member)
+        decode_response(member)
 
 
 def test_every_flipped_bit_in_the_data_is_noticed() -> None:
-    member = encoded(PLAIN, "", Random(1))[1]
-    for place in range(10, len(member)):  # the first ten bytes are gzip's own header
+    member = encode_fetch(PLAIN, "", Random(1))[1]
+    for place in range(10, len(member)):  # the first ten bytes are the gzip header
         damaged = bytearray(member)
         damaged[place] ^= 1
         with pytest.raises(DamagedError):
-            decoded(bytes(damaged))
+            decode_response(bytes(damaged))
 
 
 names = st.from_regex(r"[a-z][a-z0-9_-]{0,20}", fullmatch=True)
@@ -221,15 +256,15 @@ urls = st.from_regex(r"https?://[a-z]{1,9}\.org/[!-~]{0,30}", fullmatch=True)
         headers=st.dictionaries(names, values, max_size=8),
         body=st.binary(max_size=3_000),
         at=st.integers(0, 4_000_000_000).map(float),
-        hops=st.lists(st.builds(Hop, urls, st.integers(300, 399)), max_size=3).map(tuple),
+        hops=st.lists(st.builds(RedirectHop, urls, st.integers(300, 399)), max_size=3).map(tuple),
         failure=st.none() | st.sampled_from(Failure),
         wait=st.none() | st.floats(0, 1e6),
         seconds=st.floats(0, 1e3),
     )
 )
 def test_whatever_is_written_is_read(response: Response) -> None:
-    before, answer = encoded(response, "", Random(1))
-    assert decoded(answer) == response
+    before, answer = encode_fetch(response, "", Random(1))
+    assert decode_response(answer) == response
     kinds = [(kind, status, payload) for kind, _, status, _, payload in by_warcio(before + answer)]
     assert kinds[-1] == ("response", response.status, response.body)
     assert len(by_fastwarc(before + answer)) == len(kinds) == len(response.hops) + 2
@@ -239,13 +274,18 @@ PDF = replace(
     PLAIN,
     headers={"content-type": "application/pdf"},
     body=b"%PDF-1.4",
-    readable=Readable("text/html; charset=utf-8", b"<p>Owls"),
+    readable=ReadableDocument("text/html; charset=utf-8", b"<p>Owls"),
     request={},
 )
 FILE = Response(
-    f"{URL}/!/owls.pdf", f"{URL}/!/owls.pdf", 200, {"content-type": "application/pdf", "x-tag": "a,\nb"}, b"%PDF",
-    at=9.5, taken_from=URL,
-)  # fmt: skip
+    f"{URL}/!/owls.pdf",
+    f"{URL}/!/owls.pdf",
+    200,
+    {"content-type": "application/pdf", "x-tag": "a,\nb"},
+    b"%PDF",
+    at=9.5,
+    archive_url=URL,
+)
 
 
 @pytest.mark.parametrize(
@@ -258,13 +298,13 @@ FILE = Response(
     ids=["a document", "a file of an archive", "a document in an archive"],
 )
 def test_a_document_is_archived_with_what_it_says(response: Response, kinds: list[str]) -> None:
-    before, answer = encoded(response, "", Random(1))
+    before, answer = encode_fetch(response, "", Random(1))
     records = by_warcio(before + answer)
     assert [kind for kind, *_ in records] == kinds
-    assert decoded(answer) == response
+    assert decode_response(answer) == response
     if response.readable is not None:
         (_, fields, *_), (_, about, _, _, said) = records[-2:]
         assert about["WARC-Refers-To"] == fields["WARC-Record-ID"]
         assert said == b"<p>Owls"
-    if response.taken_from:
+    if response.archive_url:
         assert records[0][1]["WARC-Refers-To-Target-URI"] == URL

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a collection is found, named with what to do, and left as it is."""
+"""Checks of a collection find each kind of damage, give advice, and change no file."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hashlib import sha1
 from pathlib import Path
 
 import pytest
-from tests.cli.live import chain, live_site
+from tests.helpers.live_site import live_site, make_chain_site
 
 from topicrawl import Settings, Topic, open_crawl
-from topicrawl.database import Lock
-from topicrawl.doctor.collection import collection, settings_of
-from topicrawl.doctor.finding import Finding, Limits, State
-from topicrawl.frontier.sqlite_file import File
-from topicrawl.search.index import catch_up
+from topicrawl.database import FileLock
+from topicrawl.doctor.collection import check_collection, load_settings
+from topicrawl.doctor.finding import CheckLimits, Finding, FindingState
+from topicrawl.frontier.sqlite.file import FrontierDatabase
+from topicrawl.search.index import update_index
 
 PAGES = 12
 
@@ -36,11 +36,11 @@ async def crawled(directory: Path, site: str) -> None:
 @pytest.fixture(scope="module")
 def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("healthy") / "crawl"
-    with live_site(chain(40)) as (site, _):
+    with live_site(make_chain_site(40)) as (site, _):
         asyncio.run(crawled(directory, site))
-    catch_up(directory)
+    update_index(directory)
     for name in ("topicrawl.sqlite", "search.sqlite", "frontier.sqlite"):
-        # Whoever looked at it left SQLite's own files; a writer that closes takes them away.
+        # A reader has left -wal and -shm files; a writer removes them when it closes the database.
         connection = sqlite3.connect(directory / name)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         connection.close()
@@ -52,8 +52,8 @@ def crawl(healthy: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(healthy, tmp_path / "crawl"))
 
 
-def looked(directory: Path, limits: Limits | None = None) -> list[Finding]:
-    return list(collection(directory, limits or Limits()))
+def looked(directory: Path, limits: CheckLimits | None = None) -> list[Finding]:
+    return list(check_collection(directory, limits or CheckLimits()))
 
 
 def traces(directory: Path) -> dict[str, tuple[int, str]]:
@@ -62,16 +62,16 @@ def traces(directory: Path) -> dict[str, tuple[int, str]]:
 
 
 def wrong(findings: list[Finding]) -> list[Finding]:
-    return [finding for finding in findings if finding.state in (State.WARNING, State.PROBLEM)]
+    return [finding for finding in findings if finding.state in (FindingState.WARNING, FindingState.PROBLEM)]
 
 
-def test_a_healthy_collection_is_all_right_and_stays_as_it_was(crawl: Path) -> None:
+def test_a_healthy_collection_has_no_faults_and_is_not_changed(crawl: Path) -> None:
     before = traces(crawl)
     findings = looked(crawl)
-    assert [finding.state for finding in findings if finding.state != State.OK] == [], findings
+    assert [finding.state for finding in findings if finding.state != FindingState.OK] == [], findings
     names = {finding.name for finding in findings}
     assert {"lock", "store", "archive", "records", "frontier", "topic.toml", "learned", "index"} <= names
-    assert f"{PAGES} of {PAGES} pages read back" in {finding.says for finding in findings}
+    assert f"{PAGES} of {PAGES} pages are readable" in {finding.says for finding in findings}
     assert traces(crawl) == before
 
 
@@ -99,7 +99,7 @@ def gone(name: str) -> Callable[[Path], None]:
 
 
 def overwritten(name: str, at: float, data: bytes) -> Callable[[Path], None]:
-    """Put other bytes at a place, given as a share of the file's length; 1 is behind its end."""
+    """Overwrite bytes at a position that is given as a share of the file length; 1 appends them."""
 
     def damage(directory: Path) -> None:
         with (directory / name).open("r+b") as file:
@@ -117,93 +117,124 @@ def cut(directory: Path) -> None:
 
 def other_frontier(directory: Path) -> None:
     (directory / "frontier.sqlite").unlink()
-    File(directory / "frontier.sqlite").close()
+    FrontierDatabase(directory / "frontier.sqlite").close()
 
 
-OK, NOTE, WARNING, PROBLEM = State.OK, State.NOTE, State.WARNING, State.PROBLEM
+OK, NOTE, WARNING, PROBLEM = FindingState.OK, FindingState.NOTE, FindingState.WARNING, FindingState.PROBLEM
 WARC = "warc/00001.warc.gz"
-DAMAGES: dict[str, tuple[Callable[[Path], None], State, str, str]] = {
-    "a torn tail": (overwritten(WARC, 1, b"\x1f\x8b\x08 torn"), NOTE, "archive", "behind the last page"),
+DAMAGES: dict[str, tuple[Callable[[Path], None], FindingState, str, str]] = {
+    "a torn tail": (overwritten(WARC, 1, b"\x1f\x8b\x08 torn"), NOTE, "archive", "after the last page"),
     "a cut archive": (cut, PROBLEM, "archive", f"1 of its {PAGES} pages"),
-    "a lost archive": (gone(WARC), PROBLEM, "archive", f"is gone, and with it {PAGES} pages"),
-    "a flipped record": (overwritten(WARC, 0.5, b"\xff" * 40), PROBLEM, "records", "do not"),
+    "a lost archive": (gone(WARC), PROBLEM, "archive", f"is missing, with {PAGES} pages"),
+    "a flipped record": (overwritten(WARC, 0.5, b"\xff" * 40), PROBLEM, "records", "are damaged"),
     "a page in another's place": (
         store("UPDATE visits SET (start, length) = (SELECT start, length FROM visits WHERE step = 4) WHERE step = 5"),
-        PROBLEM, "record", "stands in its place",
+        PROBLEM,
+        "record",
+        "the record contains",
     ),
-    "no store": (gone("topicrawl.sqlite"), PROBLEM, "topicrawl.sqlite", "is gone"),
+    "no store": (gone("topicrawl.sqlite"), PROBLEM, "topicrawl.sqlite", "is missing"),
     "a damaged store": (
-        overwritten("topicrawl.sqlite", 0.3, b"\x00\xff" * 6000), PROBLEM, "topicrawl.sqlite", "damaged",
+        overwritten("topicrawl.sqlite", 0.3, b"\x00\xff" * 6000),
+        PROBLEM,
+        "topicrawl.sqlite",
+        "damaged",
     ),
-    "no database": (written("topicrawl.sqlite", b"hello " * 99), PROBLEM, "topicrawl.sqlite", "no database"),
+    "no database": (written("topicrawl.sqlite", b"hello " * 99), PROBLEM, "topicrawl.sqlite", "not a SQLite database"),
     "a newer store": (store("PRAGMA user_version = 99"), PROBLEM, "topicrawl.sqlite", "newer Topicrawl"),
     "a lost visit": (store("DELETE FROM visits WHERE step = 3"), PROBLEM, "store", "1 pages have no visit"),
-    "a torn place": (store("UPDATE visits SET carry = '{' WHERE step = 3"), PROBLEM, "store", "torn JSON"),
-    "torn links": (store("UPDATE links SET targets = x'00'"), PROBLEM, "store", "torn lists of links"),
-    "torn marks": (store("UPDATE pages SET marks = x'00' WHERE step = 3"), PROBLEM, "store", "torn marks"),
+    "a torn place": (store("UPDATE visits SET payload = '{' WHERE step = 3"), PROBLEM, "store", "invalid JSON"),
+    "torn links": (store("UPDATE links SET targets = x'00'"), PROBLEM, "store", "damaged link lists"),
+    "torn keys": (
+        store("UPDATE pages SET duplicate_keys = x'00' WHERE step = 3"),
+        PROBLEM,
+        "store",
+        "damaged duplicate keys",
+    ),
     "a strange failure": (store("UPDATE visits SET failure = 'odd' WHERE step = 3"), PROBLEM, "store", "'odd'"),
     "a clock set back": (store("UPDATE visits SET at = at + 1e6"), WARNING, "clock", "was set back"),
-    "no frontier": (gone("frontier.sqlite"), PROBLEM, "frontier", "is gone"),
+    "no frontier": (gone("frontier.sqlite"), PROBLEM, "frontier", "is missing"),
     "no host": (frontier("DELETE FROM hosts"), PROBLEM, "frontier", "have no host"),
     "no score": (frontier("UPDATE links SET score = 9e999"), PROBLEM, "frontier", "no finite score"),
-    "no link": (frontier("DELETE FROM links WHERE seq = 2"), PROBLEM, "frontier", "names lead to no link"),
+    "no link": (frontier("DELETE FROM links WHERE seq = 2"), PROBLEM, "frontier", "fingerprints have no link"),
     "a killed crawl": (frontier("INSERT INTO leased SELECT max(seq), 1 FROM links"), NOTE, "frontier", "1 links were"),
-    "another's frontier": (other_frontier, WARNING, "frontier", "are not known to it"),
+    "another's frontier": (other_frontier, WARNING, "frontier", "are unknown to it"),
     "another topic": (written("topic.toml", b"[words]\nowls = 1.0\n"), PROBLEM, "topic.toml", "dengue fever, not owls"),
     "no topic": (written("topic.toml", b"[words"), PROBLEM, "topic.toml", "topic.toml"),
     "an unknown strategy": (
         store("UPDATE facts SET value = json_set(value, '$.strategy', 'bst_first') WHERE name = 'settings'"),
-        PROBLEM, "settings", "did you mean 'best_first'",
+        PROBLEM,
+        "settings",
+        "did you mean 'best_first'",
     ),
     "torn learning": (
-        store("UPDATE facts SET value = json_set(value, '$.monotony', json('[7]')) WHERE name = 'learned'"),
-        PROBLEM, "learned", "cannot be taken up",
+        store("UPDATE facts SET value = json_set(value, '$.trap_detector', json('[7]')) WHERE name = 'learned'"),
+        PROBLEM,
+        "learned",
+        "cannot be restored",
     ),
     "learning cut off": (
         store("UPDATE facts SET value = substr(value, 1, 9) WHERE name = 'learned'"),
-        PROBLEM, "learned", "cannot be taken up",
+        PROBLEM,
+        "learned",
+        "cannot be restored",
     ),
     "learning without a part": (
         store("UPDATE facts SET value = json_set(value, '$.strategy', json('{\"@row\": 7}')) WHERE name = 'learned'"),
-        PROBLEM, "learned", "cannot be taken up",
+        PROBLEM,
+        "learned",
+        "cannot be restored",
     ),
-    "nothing learned": (store("DELETE FROM facts WHERE name = 'learned'"), NOTE, "learned", "nothing was written"),
-    "a torn line": (written("told.jsonl", b'{"kind": "parents"}\n{"ki'), NOTE, "told.jsonl", "1 torn lines"),
+    "nothing learned": (store("DELETE FROM facts WHERE name = 'learned'"), NOTE, "learned", "no learned state"),
+    "a torn line": (
+        written("engine-answers.jsonl", b'{"kind": "backlinks"}\n{"ki'),
+        NOTE,
+        "engine-answers.jsonl",
+        "1 damaged lines",
+    ),
     "torn seeds": (written("seeds.json", b"{"), PROBLEM, "seeds.json", "not a file of"),
     "a leftover draft": (written("topic.new", b""), NOTE, "topic.new", "draft"),
-    "a broken index": (written("search.sqlite", b"broken " * 99), PROBLEM, "search.sqlite", "no database"),
-    "no index": (gone("search.sqlite"), NOTE, "index", "not made yet"),
+    "a broken index": (written("search.sqlite", b"broken " * 99), PROBLEM, "search.sqlite", "not a SQLite database"),
+    "no index": (gone("search.sqlite"), NOTE, "index", "does not exist yet"),
     "half an index": (
         lambda directory: sql(directory, "search.sqlite", "DELETE FROM pages WHERE number = 3"),
-        PROBLEM, "index", f"has {PAGES - 1} pages, but the words of {PAGES}",
+        PROBLEM,
+        "index",
+        f"has {PAGES - 1} pages, but postings for {PAGES}",
     ),
     "an index behind": (
         lambda directory: sql(directory, "search.sqlite", "UPDATE pages SET state = 0 WHERE number < 4"),
-        NOTE, "index", "3 pages behind",
+        NOTE,
+        "index",
+        "3 pages behind",
     ),
     "an index that lost pages": (
         lambda directory: sql(directory, "search.sqlite", "UPDATE pages SET state = -1 WHERE number < 4"),
-        WARNING, "index", "3 pages could not be read",
+        WARNING,
+        "index",
+        "3 pages could not be read",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_what_is_wrong_is_found_and_said_in_one_line(crawl: Path, name: str) -> None:
+def test_each_damage_is_reported_in_one_line(crawl: Path, name: str) -> None:
     damage, state, where, text = DAMAGES[name]
     damage(crawl)
     before = traces(crawl)
     findings = looked(crawl)
-    found = [it for it in findings if it.name == where and it.state == state and text in it.says]
-    assert found, findings
-    assert all("\n" not in it.says + it.fix for it in findings)
-    assert all(it.fix for it in wrong(findings))
+    matching = [
+        finding for finding in findings if finding.name == where and finding.state == state and text in finding.says
+    ]
+    assert matching, findings
+    assert all("\n" not in finding.says + finding.fix for finding in findings)
+    assert all(finding.fix for finding in wrong(findings))
     assert traces(crawl) == before
     if state in (OK, NOTE):
         assert wrong(findings) == []
 
 
-def test_what_was_learned_and_cannot_be_read_is_taken_away_by_a_repair(crawl: Path) -> None:
+def test_a_repair_deletes_an_unreadable_learned_state(crawl: Path) -> None:
     DAMAGES["torn learning"][0](crawl)
     (finding,) = [it for it in looked(crawl) if it.name == "learned"]
     assert finding.repair is not None
@@ -211,37 +242,37 @@ def test_what_was_learned_and_cannot_be_read_is_taken_away_by_a_repair(crawl: Pa
     assert wrong(looked(crawl)) == []
 
 
-def test_a_running_crawl_is_named_and_its_tail_is_no_matter(crawl: Path) -> None:
+def test_a_running_crawl_is_reported_and_its_incomplete_record_is_ignored(crawl: Path) -> None:
     overwritten(WARC, 1, b"being written")(crawl)
-    lock = Lock(crawl / "lock", crawl)
+    lock = FileLock(crawl / "lock", crawl)
     try:
         findings = looked(crawl)
     finally:
         lock.release()
     assert wrong(findings) == []
-    assert [it.name for it in findings if it.state == State.NOTE] == ["lock"]
+    assert [it.name for it in findings if it.state == FindingState.NOTE] == ["lock"]
 
 
-def test_what_is_not_finished_in_time_is_said_and_is_no_problem(crawl: Path) -> None:
+def test_a_timeout_is_reported_and_is_no_problem(crawl: Path) -> None:
     ticks = iter(range(10**6))
-    findings = looked(crawl, Limits(seconds=8, clock=lambda: float(next(ticks))))
+    findings = looked(crawl, CheckLimits(seconds=8, clock=lambda: float(next(ticks))))
     assert wrong(findings) == []
     assert any("not finished within 8 s" in it.says for it in findings)
 
 
-def test_a_sample_is_spread_evenly_and_holds_the_last_pages(crawl: Path) -> None:
-    told: list[str] = []
-    findings = looked(crawl, Limits(sample=3, progress=told.append))
-    (records,) = [it.says for it in findings if it.name == "records"]
-    found = re.fullmatch(rf"(\d+) of \1 pages read back \(of {PAGES}, evenly spread\)", records)
-    assert found, records
-    # One in four, and the last few.
-    assert PAGES // 4 < int(found[1]) < PAGES
-    assert f"reading page 0 of {found[1]} back" in told
+def test_a_sample_is_spread_evenly_and_contains_the_last_pages(crawl: Path) -> None:
+    messages: list[str] = []
+    findings = looked(crawl, CheckLimits(sample=3, progress=messages.append))
+    (records,) = [finding.says for finding in findings if finding.name == "records"]
+    match = re.fullmatch(rf"(\d+) of \1 pages are readable \(an even sample of {PAGES}\)", records)
+    assert match, records
+    # Every fourth page and the last ones.
+    assert PAGES // 4 < int(match[1]) < PAGES
+    assert f"reading page 0 of {match[1]}" in messages
 
 
-def test_the_settings_of_the_crawl_are_known(crawl: Path, tmp_path: Path) -> None:
-    assert settings_of(crawl).concurrency == 7
-    assert settings_of(tmp_path).concurrency == Settings().concurrency
+def test_the_settings_of_the_last_run_are_loaded(crawl: Path, tmp_path: Path) -> None:
+    assert load_settings(crawl).concurrency == 7
+    assert load_settings(tmp_path).concurrency == Settings().concurrency
     sql(crawl, "topicrawl.sqlite", "UPDATE facts SET value = ? WHERE name = 'settings'", json.dumps({"pages": -1}))
-    assert settings_of(crawl) == Settings()
+    assert load_settings(crawl) == Settings()

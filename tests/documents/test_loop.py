@@ -1,60 +1,61 @@
-"""The loop and documents: reading one does not stop the others, and an archive is taken whole."""
+"""Tests of documents in the crawl loop: conversion does not block other pages, archives are processed completely."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
 
-from tests.test_crawl import Rig, Web, html
+from msgspec import structs
+from tests.engine.test_crawl import Rig, Web, html
 
-from topicrawl.budget import Budget
-from topicrawl.crawl import Crawl
-from topicrawl.records import Link, Readable, Response, Unfolded
+from topicrawl.engine.crawl import Crawl
+from topicrawl.engine.limits import CrawlLimits
+from topicrawl.models import Link, ReadableDocument, Response, UnpackedResponse
 
 A, SLOW, B, C = (f"http://{name}.example/" for name in ("a", "slow", "b", "c"))
 
 
-class Reader:
-    """Takes what is on one host for documents, and is slow to read them."""
+class SlowReader:
+    """Fake document reader that treats the pages of one host as documents and converts them slowly."""
 
     def __init__(self, web: Web, members: int = 0) -> None:
         self.web, self.members = web, members
 
-    def wanted(self, response: Response) -> bool:
+    def is_document(self, response: Response) -> bool:
         return response.url == SLOW
 
-    async def unfolded(self, response: Response, link: Link) -> Unfolded:
+    async def unpack_document(self, response: Response, link: Link) -> UnpackedResponse:
         for _ in range(1000):
             await asyncio.sleep(0)
         assert {B, C} <= set(self.web.asked)
-        readable = replace(response, readable=Readable("text/html", html("dengue")))
+        readable = structs.replace(response, readable=ReadableDocument("text/html", html("dengue")))
         files = [
-            (Link(url, link.url, "x"), replace(response, url=url, final_url=url, body=html(f"dengue {n}")))
+            (Link(url, link.url, "x"), structs.replace(response, url=url, final_url=url, body=html(f"dengue {n}")))
             for n in range(self.members)
             if (url := f"{SLOW}!/{n}")
         ]
-        return Unfolded(readable, files)
+        return UnpackedResponse(readable, files)
 
 
 def rig(members: int = 0, pages: int = 0) -> Rig:
     links = [(SLOW, "dengue fever"), (B, "dengue"), (C, "fever")]
-    made = Rig(
+    built = Rig(
         Web({A: html("dengue", links), SLOW: html(), B: html("b"), C: html("c")}),
-        budget=Budget(concurrency=2, pages=pages, focus=0.0),
+        budget=CrawlLimits(concurrency=2, pages=pages, focus=0.0),
     )
-    made.crawl = Crawl(replace(made.crawl.parts, documents=Reader(made.web, members)), made.budget)
-    return made
+    built.crawl = Crawl(replace(built.crawl.context, document_reader=SlowReader(built.web, members)), built.budget)
+    return built
 
 
-def test_a_document_that_is_slow_to_read_does_not_hold_up_the_others() -> None:
+def test_a_slow_document_does_not_delay_other_pages() -> None:
     assert rig().run() == [A, B, C, SLOW]
 
 
-def test_an_archive_is_taken_whole_also_when_the_last_page_was_wanted() -> None:
+def test_an_archive_is_processed_completely_despite_the_page_limit() -> None:
     crawl = rig(members=3, pages=5)
     visits = asyncio.run(crawl.go())
     assert [visit.url for visit in visits[3:]] == [SLOW, *(f"{SLOW}!/{n}" for n in range(3))]
     assert [visit.step for visit in visits] == list(range(1, 8))
     assert crawl.crawl.pages == 7
     assert visits[-1].link.source == SLOW
-    assert visits[-1].place == visits[3].place
+    assert visits[-1].priority == visits[3].priority

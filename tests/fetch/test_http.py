@@ -1,9 +1,10 @@
-"""Whatever a host answers, one request gives one response, with a page or with a named reason."""
+"""Tests of the HTTP client: every request gives one response, with a body or with a failure."""
 
 from __future__ import annotations
 
 import asyncio
 import gzip
+import socket
 import ssl
 import time
 from base64 import b64encode
@@ -13,45 +14,47 @@ from pathlib import Path
 import brotli
 import pytest
 import zstandard
-from tests.site.server import Answers, Reply, Request, Site, redirect, routes
+from tests.helpers.site.server import AnswerFunction, Reply, Request, Site, answer_by_path, make_redirect
 
-from topicrawl.fetch.guard import networks
-from topicrawl.fetch.http import Http, HttpSettings
-from topicrawl.records import Failure, Response
-from topicrawl.urls import canonical
+from topicrawl.fetch.guard import BLOCKED_PORTS, Network, parse_networks
+from topicrawl.fetch.http import HttpClient, HttpSettings
+from topicrawl.models import Failure, Response
+from topicrawl.urls import canonicalize_url
 
-LOOPBACK = networks(["127.0.0.1"])
-OPEN = HttpSettings(allow=LOOPBACK, total_timeout=5.0)
+LOOPBACK = parse_networks(["127.0.0.1"])
+OPEN = HttpSettings(allowed_networks=LOOPBACK, total_timeout=5.0)
 HINT = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 
 
-def visit(answers: Answers, settings: HttpSettings, steps: Callable[[Site, Http], Awaitable[None]]) -> Site:
-    """Run `steps` against a site that answers so."""
+def visit(
+    answers: AnswerFunction, settings: HttpSettings, steps: Callable[[Site, HttpClient], Awaitable[None]]
+) -> Site:
+    """Run `steps` against a test site with the given answers."""
 
     async def run() -> Site:
-        async with Site(answers) as site, Http(settings) as http:
+        async with Site(answers) as site, HttpClient(settings) as http:
             await steps(site, http)
         return site
 
     return asyncio.run(run())
 
 
-def fetched(answers: Answers, settings: HttpSettings = OPEN, path: str = "/") -> Response:
-    """The response to one request."""
+def fetch_one(answers: AnswerFunction, settings: HttpSettings = OPEN, path: str = "/") -> Response:
+    """Return the response to one request."""
     found: list[Response] = []
 
-    async def steps(site: Site, http: Http) -> None:
-        found.append(await http.get(site.url(path)))
+    async def steps(site: Site, http: HttpClient) -> None:
+        found.append(await http.get(site.make_url(path)))
 
     visit(answers, settings, steps)
     return found[0]
 
 
-def test_a_page_arrives_with_its_headers_in_lower_case_and_the_request_that_was_sent() -> None:
-    settings = HttpSettings(allow=LOOPBACK, contact="https://example.org/bot", agent="topicrawl/9")
+def test_a_response_has_lower_case_headers_and_the_request_headers() -> None:
+    settings = HttpSettings(allowed_networks=LOOPBACK, contact="https://example.org/bot", agent="topicrawl/9")
     before = time.time()
-    response = fetched(lambda _: Reply(b"<p>hi", headers={"X-Odd": "a"}), settings, "/a?b=%20c")
+    response = fetch_one(lambda _: Reply(b"<p>hi", headers={"X-Odd": "a"}), settings, "/a?b=%20c")
     assert (response.status, response.body, response.failure) == (200, b"<p>hi", None)
     assert response.headers["x-odd"] == "a"
     assert response.content_type == "text/html"
@@ -60,32 +63,32 @@ def test_a_page_arrives_with_its_headers_in_lower_case_and_the_request_that_was_
     assert 0 < response.seconds < 5
 
 
-def test_the_address_is_sent_exactly_as_it_is_written() -> None:
+def test_the_url_is_sent_exactly_as_written() -> None:
     paths = ["/%25C3%2581", "/a%2Fb?c=%2b+d&e=é".replace("é", "%C3%A9"), "/~x;y=1/'()*"]
 
-    async def steps(site: Site, http: Http) -> None:
+    async def steps(site: Site, http: HttpClient) -> None:
         for path in paths:
-            await http.get(site.url(path))
+            await http.get(site.make_url(path))
 
-    assert visit(lambda _: Reply(b"x"), OPEN, steps).paths() == paths
+    assert visit(lambda _: Reply(b"x"), OPEN, steps).list_paths() == paths
 
 
 def test_no_cookie_is_ever_sent_back() -> None:
-    async def steps(site: Site, http: Http) -> None:
-        await http.get(site.url("/"))
-        await http.get(site.url("/"))
+    async def steps(site: Site, http: HttpClient) -> None:
+        await http.get(site.make_url("/"))
+        await http.get(site.make_url("/"))
 
     site = visit(lambda _: Reply(b"x", headers={"Set-Cookie": "a=b"}), OPEN, steps)
     assert all("cookie" not in entry.headers for entry in site.log)
 
 
-def test_one_connection_serves_many_requests_error_pages_included() -> None:
+def test_a_connection_is_reused_after_error_pages() -> None:
     def answers(request: Request) -> Reply:
         return Reply(b"x" * 100, status=int(request.path[1:]), pause=0.01)
 
-    async def steps(site: Site, http: Http) -> None:
+    async def steps(site: Site, http: HttpClient) -> None:
         for status in (200, 404, 500, 301, 200):
-            await http.get(site.url(f"/{status}"))
+            await http.get(site.make_url(f"/{status}"))
 
     assert visit(answers, OPEN, steps).connections == 1
 
@@ -102,7 +105,7 @@ def _chunked(*chunks: bytes) -> bytes:
 
 
 ANSWERS: dict[str, tuple[Callable[[], object], Failure | None]] = {
-    "a redirect is for the caller to follow": (lambda: redirect("/elsewhere"), None),
+    "a redirect is for the caller to follow": (lambda: make_redirect("/elsewhere"), None),
     "no length, closed at the end": (lambda: HEAD + b"\r\nhello", None),
     "chunked": (lambda: _chunked(b"5\r\nhello\r\n", b"0\r\n\r\n"), None),
     "an old protocol": (lambda: b"HTTP/1.0 200 OK\r\nContent-type: text/html\r\n\r\nhello", None),
@@ -144,7 +147,7 @@ ANSWERS: dict[str, tuple[Callable[[], object], Failure | None]] = {
         lambda: _forever(HINT, start=HINT),
         Failure.BAD_RESPONSE,
     ),
-    "an encoding nobody knows": (
+    "an unknown encoding": (
         lambda: Reply(b"x", headers={"Content-Encoding": "lzh"}),
         Failure.BAD_RESPONSE,
     ),
@@ -163,10 +166,10 @@ async def _endless_image() -> AsyncIterator[bytes]:
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_every_answer_has_a_name(name: str) -> None:
+def test_every_response_gives_a_body_or_a_failure(name: str) -> None:
     answer, failure = ANSWERS[name]
-    settings = HttpSettings(allow=LOOPBACK, max_bytes=1_000_000, total_timeout=0.3)
-    response = fetched(lambda _: answer(), settings)  # type: ignore[arg-type,return-value]
+    settings = HttpSettings(allowed_networks=LOOPBACK, max_bytes=1_000_000, total_timeout=0.3)
+    response = fetch_one(lambda _: answer(), settings)  # type: ignore[arg-type,return-value]
     assert response.failure == failure
     assert bool(response.detail) == bool(failure)
     assert "\n" not in response.detail
@@ -176,12 +179,12 @@ def test_every_answer_has_a_name(name: str) -> None:
 
 
 def test_a_request_that_breaks_is_not_sent_twice() -> None:
-    async def steps(site: Site, http: Http) -> None:
-        await http.get(site.url("/"))
-        await http.get(site.url("/gone"))
+    async def steps(site: Site, http: HttpClient) -> None:
+        await http.get(site.make_url("/"))
+        await http.get(site.make_url("/gone"))
 
-    site = visit(routes({"/": Reply(b"x"), "/gone": None}), OPEN, steps)
-    assert site.paths() == ["/", "/gone"]
+    site = visit(answer_by_path({"/": Reply(b"x"), "/gone": None}), OPEN, steps)
+    assert site.list_paths() == ["/", "/gone"]
 
 
 ENCODINGS = {
@@ -195,17 +198,17 @@ ENCODINGS = {
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_bodies_arrive_decoded(encoding: str) -> None:
     reply = Reply(ENCODINGS[encoding], headers={"Content-Encoding": encoding})
-    assert fetched(lambda _: reply).body == b"hello"
+    assert fetch_one(lambda _: reply).body == b"hello"
 
 
-def test_a_bomb_is_too_large() -> None:
+def test_a_decompression_bomb_is_too_large() -> None:
     reply = Reply(gzip.compress(bytes(50_000_000)), headers={"Content-Encoding": "gzip"})
-    assert fetched(lambda _: reply).failure is Failure.TOO_LARGE
+    assert fetch_one(lambda _: reply).failure is Failure.TOO_LARGE
 
 
-def test_what_is_cut_has_the_beginning_of_the_body() -> None:
-    async def steps(site: Site, http: Http) -> None:
-        response = await http.get(site.url("/"), limit=10, any_type=True, cut=True)
+def test_truncate_keeps_the_beginning_of_the_body() -> None:
+    async def steps(site: Site, http: HttpClient) -> None:
+        response = await http.get(site.make_url("/"), max_bytes=10, any_type=True, truncate=True)
         assert (response.failure, response.body) == (None, b"0123456789")
 
     visit(lambda _: Reply(b"0123456789abc", type="odd/kind"), OPEN, steps)
@@ -215,38 +218,38 @@ def test_what_is_cut_has_the_beginning_of_the_body() -> None:
     ("status", "value", "wait"),
     [(429, "7", 7.0), (503, "999999", 86_400.0), (503, "no", None), (200, "7", None)],
 )
-def test_the_wait_a_host_asks_for_is_noted(status: int, value: str, wait: float | None) -> None:
-    response = fetched(lambda _: Reply(b"x", status=status, headers={"Retry-After": value}))
+def test_retry_after_is_recorded(status: int, value: str, wait: float | None) -> None:
+    response = fetch_one(lambda _: Reply(b"x", status=status, headers={"Retry-After": value}))
     assert response.wait == wait
 
 
-def test_the_start_is_when_the_request_leaves_not_when_it_was_asked_for() -> None:
+def test_the_request_time_is_the_time_of_sending() -> None:
     times: list[float] = []
 
-    class Departing:
-        """A process that has to wait while it sends: what the host sees may be as late as that."""
+    class RecordingObserver:
+        """Observer that records the times before and after sending."""
 
-        def leaves(self) -> None:
+        def before_send(self) -> None:
             times.append(time.time())
 
-        def started(self) -> None:
+        def after_send(self) -> None:
             times.append(time.time())
 
     def slow(name: str) -> str:
         time.sleep(0.05)
         return "127.0.0.1"
 
-    async def steps(site: Site, http: Http) -> None:
-        response = await http.get(site.url("/", host="a.test"), turn=Departing())
+    async def steps(site: Site, http: HttpClient) -> None:
+        response = await http.get(site.make_url("/", host="a.test"), observer=RecordingObserver())
         assert response.at - before >= 0.05
         assert times[0] <= response.at <= times[1]
 
     before = time.time()
-    visit(lambda _: Reply(b"x"), HttpSettings(allow=LOOPBACK, resolve=Answering(slow)), steps)
+    visit(lambda _: Reply(b"x"), HttpSettings(allowed_networks=LOOPBACK, host_overrides=ComputedHosts(slow)), steps)
 
 
-class Answering(Mapping[str, str]):
-    """A hosts file whose answers are made up on the spot."""
+class ComputedHosts(Mapping[str, str]):
+    """Host overrides that are computed on access."""
 
     def __init__(self, answer: Callable[[str], str]) -> None:
         self._answer = answer
@@ -282,7 +285,7 @@ ODD_SPELLINGS = [
 ]
 
 
-# Behind a proxy it is the proxy that looks up names.
+# With a proxy, the proxy resolves host names.
 BEHIND_PROXY = [url for url in ODD_SPELLINGS if "localhost" not in url]
 
 
@@ -292,9 +295,9 @@ BEHIND_PROXY = [url for url in ODD_SPELLINGS if "localhost" not in url]
 )
 def test_no_spelling_of_a_private_address_gets_past_the_guard(url: str, proxy: str | None) -> None:
     async def run() -> Response:
-        asked = canonical(url)
+        asked = canonicalize_url(url)
         assert asked is not None
-        async with Http(HttpSettings(total_timeout=5, proxy=proxy)) as http:
+        async with HttpClient(HttpSettings(total_timeout=5, proxy=proxy)) as http:
             return await http.get(asked)
 
     response = asyncio.run(run())
@@ -302,23 +305,25 @@ def test_no_spelling_of_a_private_address_gets_past_the_guard(url: str, proxy: s
     assert "not on the public internet" in response.detail
 
 
-def test_a_name_that_resolves_to_another_address_the_second_time_is_caught() -> None:
+def test_dns_rebinding_is_refused() -> None:
     answers = iter(["127.0.0.1", "127.0.0.2"])
-    settings = HttpSettings(allow=LOOPBACK, resolve=Answering(lambda _: next(answers)), name_seconds=0)
+    settings = HttpSettings(
+        allowed_networks=LOOPBACK, host_overrides=ComputedHosts(lambda _: next(answers)), dns_cache_seconds=0
+    )
 
-    async def steps(site: Site, http: Http) -> None:
-        first = await http.get(site.url("/", host="rebound.test"))
+    async def steps(site: Site, http: HttpClient) -> None:
+        first = await http.get(site.make_url("/", host="rebound.test"))
         assert first.failure is None
-        second = await http.get(site.url("/", host="rebound.test"))
+        second = await http.get(site.make_url("/", host="rebound.test"))
         assert second.failure is Failure.ADDRESS
 
     visit(lambda _: Reply(b"x", close=True), settings, steps)
 
 
-def test_a_proxy_is_asked_instead_of_the_host_and_needs_no_opening() -> None:
+def test_requests_go_through_the_proxy_which_the_guard_allows() -> None:
     async def run() -> tuple[Site, Response]:
         async with Site(lambda _: Reply(b"from the proxy")) as site:
-            http = Http(HttpSettings(proxy=site.url("")))
+            http = HttpClient(HttpSettings(proxy=site.make_url("")))
             async with http:
                 return site, await http.get("http://example.org/page")
 
@@ -327,11 +332,55 @@ def test_a_proxy_is_asked_instead_of_the_host_and_needs_no_opening() -> None:
     assert [(entry.host, entry.path) for entry in site.log] == [("example.org", "http://example.org/page")]
 
 
-def test_a_name_that_does_not_exist_and_a_port_nobody_listens_on() -> None:
+def is_free_port(port: int) -> bool:
+    """Return whether a server can listen on a port of this machine."""
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+BLOCKED = ["http://mail.test:25/", "http://cache.test:6379/", "https://irc.test:6667/", "http://93.184.215.14:22/"]
+PUBLIC_HOSTS = ComputedHosts(lambda _: "93.184.215.14")
+
+
+@pytest.mark.parametrize("url", BLOCKED)
+@pytest.mark.parametrize("networks", [(), LOOPBACK])
+@pytest.mark.parametrize("with_proxy", [False, True])
+def test_ports_of_other_services_are_refused(url: str, networks: tuple[Network, ...], with_proxy: bool) -> None:
+    async def run() -> tuple[Site, Response]:
+        async with Site(lambda _: Reply(b"from the proxy")) as site:
+            proxy = site.make_url("") if with_proxy else None
+            settings = HttpSettings(
+                allowed_networks=networks, host_overrides=PUBLIC_HOSTS, proxy=proxy, total_timeout=5
+            )
+            async with HttpClient(settings) as http:
+                return site, await http.get(url)
+
+    site, response = asyncio.run(run())
+    assert response.failure is Failure.PORT
+    assert "belongs to a service other than a web server" in response.detail
+    assert site.log == []
+
+
+def test_a_blocked_port_is_allowed_in_an_allowed_network() -> None:
+    async def run() -> None:
+        port = next(filter(is_free_port, sorted(BLOCKED_PORTS, reverse=True)))
+        async with Site(lambda _: Reply(b"x"), port=port) as site, HttpClient(settings) as http:
+            for host in ("127.0.0.1", "a.test"):
+                assert (await http.get(site.make_url("/", host=host))).failure is None
+
+    settings = HttpSettings(allowed_networks=LOOPBACK, host_overrides={"a.test": "127.0.0.1"}, total_timeout=5)
+    asyncio.run(run())
+
+
+def test_an_unknown_host_name_and_a_closed_port() -> None:
     async def run() -> None:
         async with Site(lambda _: None) as site:
-            closed = site.url("/")
-        async with Http(OPEN) as http:
+            closed = site.make_url("/")
+        async with HttpClient(OPEN) as http:
             assert (await http.get("http://no-such-host.invalid/")).failure is Failure.DNS
             assert (await http.get(f"http://{'a' * 70}.com/")).failure is Failure.DNS
             assert (await http.get(closed)).failure is Failure.CONNECTION
@@ -343,17 +392,17 @@ def test_a_host_that_never_answers_times_out() -> None:
     async def hang(_: Request) -> None:
         await asyncio.sleep(10)
 
-    response = fetched(hang, HttpSettings(allow=LOOPBACK, total_timeout=0.1))
+    response = fetch_one(hang, HttpSettings(allowed_networks=LOOPBACK, total_timeout=0.1))
     assert response.failure is Failure.TIMEOUT
 
 
-def test_a_certificate_nobody_vouches_for_is_refused() -> None:
+def test_an_untrusted_certificate_is_refused() -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(Path(__file__).parent.parent / "site" / "self-signed.pem")
+    context.load_cert_chain(Path(__file__).parents[1] / "helpers" / "site" / "self-signed.pem")
 
     async def run() -> Response:
-        async with Site(lambda _: Reply(b"x"), tls=context) as site, Http(OPEN) as http:
-            return await http.get(site.url("/"))
+        async with Site(lambda _: Reply(b"x"), tls=context) as site, HttpClient(OPEN) as http:
+            return await http.get(site.make_url("/"))
 
     response = asyncio.run(run())
     assert response.failure is Failure.TLS
@@ -366,7 +415,7 @@ def test_a_host_that_does_not_speak_tls_is_a_tls_failure() -> None:
         writer.close()
 
     async def run() -> Response:
-        async with await asyncio.start_server(greet, "127.0.0.1", 0) as server, Http(OPEN) as http:
+        async with await asyncio.start_server(greet, "127.0.0.1", 0) as server, HttpClient(OPEN) as http:
             return await http.get(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
 
     assert asyncio.run(run()).failure is Failure.TLS
@@ -376,21 +425,21 @@ def test_fetches_can_be_cancelled() -> None:
     async def hang(_: Request) -> None:
         await asyncio.sleep(10)
 
-    async def steps(site: Site, http: Http) -> None:
+    async def steps(site: Site, http: HttpClient) -> None:
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(http.get(site.url("/")), 0.05)
+            await asyncio.wait_for(http.get(site.make_url("/")), 0.05)
 
     visit(hang, OPEN, steps)
 
 
 @pytest.mark.parametrize("user", ["me:secret", "me"])
-def test_a_proxy_is_told_its_password_and_nobody_else(user: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_proxy_password_is_sent_only_to_the_proxy(user: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOPICRAWL_PROXY_PASSWORD", "secret")
 
     async def run() -> tuple[Site, Response]:
         async with (
             Site(lambda _: Reply(b"from the proxy")) as site,
-            Http(HttpSettings(proxy=site.url("").replace("//", f"//{user}@"))) as http,
+            HttpClient(HttpSettings(proxy=site.make_url("").replace("//", f"//{user}@"))) as http,
         ):
             return site, await http.get("http://example.org/page")
 

@@ -1,4 +1,4 @@
-"""Manners, judged by what the hosts see."""
+"""Tests of the polite fetcher, checked by the requests that the test site receives."""
 
 from __future__ import annotations
 
@@ -7,63 +7,70 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
-from tests.site.server import Answers, Reply, Request, Site, redirect, routes
+from tests.helpers.site.server import AnswerFunction, Reply, Request, Site, answer_by_path, make_redirect
 
-from topicrawl.fetch.guard import networks
-from topicrawl.fetch.http import Http, HttpSettings
-from topicrawl.fetch.polite import Polite
-from topicrawl.records import Failure, Link, Response
-from topicrawl.urls import host
+from topicrawl.fetch.guard import parse_networks
+from topicrawl.fetch.http import HttpClient, HttpSettings
+from topicrawl.fetch.polite import PoliteFetcher
+from topicrawl.models import Failure, Link, Response
+from topicrawl.urls import get_host
 
 HOSTS = {name: "127.0.0.1" for name in ("a.test", "b.test", "c.test")} | {"inside.test": "127.0.0.2"}
-SETTINGS = HttpSettings(allow=networks(["127.0.0.1"]), resolve=HOSTS, total_timeout=1.0, agent="topicrawl/9")
+HOSTS["public.test"] = "93.184.215.14"
+SETTINGS = HttpSettings(
+    allowed_networks=parse_networks(["127.0.0.1"]), host_overrides=HOSTS, total_timeout=1.0, agent="topicrawl/9"
+)
 ROBOTS = Reply(b"User-agent: topicrawl\nDisallow: /private\nSitemap: http://a.test/map.xml", type="text/plain")
 DELAY = 0.04
 
 
 def visit(
-    answers: Answers, steps: Callable[[Site, Polite], Awaitable[None]], *, delay: float = 0.0, robots: bool = True
+    answers: AnswerFunction,
+    steps: Callable[[Site, PoliteFetcher], Awaitable[None]],
+    *,
+    delay: float = 0.0,
+    robots: bool = True,
 ) -> Site:
     async def run() -> Site:
-        async with Site(answers) as site, Http(SETTINGS) as http:
-            await steps(site, Polite(http, delay=delay, robots=robots))
+        async with Site(answers) as site, HttpClient(SETTINGS) as http:
+            await steps(site, PoliteFetcher(http, delay=delay, robots=robots))
         return site
 
     return asyncio.run(run())
 
 
-def fetched(answers: Answers, path: str = "/", *, robots: bool = True) -> tuple[Response, Site]:
+def fetch_one(answers: AnswerFunction, path: str = "/", *, robots: bool = True) -> tuple[Response, Site]:
     found: list[Response] = []
 
-    async def steps(site: Site, polite: Polite) -> None:
-        found.append(await polite(Link(site.url(path, host="a.test"))))
+    async def steps(site: Site, polite: PoliteFetcher) -> None:
+        found.append(await polite(Link(site.make_url(path, host="a.test"))))
 
     site = visit(answers, steps, robots=robots)
     return found[0], site
 
 
-def test_robots_txt_is_asked_for_before_the_page() -> None:
-    response, site = fetched(routes({"/robots.txt": ROBOTS, "/": Reply(b"page")}))
+def test_robots_txt_is_fetched_before_the_page() -> None:
+    response, site = fetch_one(answer_by_path({"/robots.txt": ROBOTS, "/": Reply(b"page")}))
     assert response.body == b"page"
-    assert site.paths() == ["/robots.txt", "/"]
+    assert site.list_paths() == ["/robots.txt", "/"]
 
 
-def test_a_forbidden_page_is_never_asked_for() -> None:
-    response, site = fetched(routes({"/robots.txt": ROBOTS}), "/private/x")
+def test_a_forbidden_page_is_never_fetched() -> None:
+    response, site = fetch_one(answer_by_path({"/robots.txt": ROBOTS}), "/private/x")
     assert (response.failure, response.status, response.wait) == (Failure.ROBOTS, 0, None)
-    assert site.paths() == ["/robots.txt"]
+    assert site.list_paths() == ["/robots.txt"]
 
 
-def test_a_forbidden_page_behind_a_redirect_is_never_asked_for() -> None:
+def test_a_forbidden_redirect_target_is_never_fetched() -> None:
     def answers(request: Request) -> Reply:
         if request.path == "/robots.txt":
             return ROBOTS if request.host.startswith("b.test") else Reply(status=404)
-        return redirect(f"http://b.test:{request.host.rpartition(':')[2]}/private")
+        return make_redirect(f"http://b.test:{request.host.rpartition(':')[2]}/private")
 
-    response, site = fetched(answers)
+    response, site = fetch_one(answers)
     assert response.failure is Failure.ROBOTS
-    assert response.final_url == site.url("/private", host="b.test")
-    assert site.paths("b.test") == ["/robots.txt"]
+    assert response.final_url == site.make_url("/private", host="b.test")
+    assert site.list_paths("b.test") == ["/robots.txt"]
 
 
 def hang(_: Request) -> Awaitable[None]:
@@ -82,11 +89,11 @@ UNREACHABLE: dict[str, Callable[[Request], object]] = {
 
 
 @pytest.mark.parametrize("name", UNREACHABLE)
-def test_without_an_answer_for_robots_txt_no_page_is_asked_for(name: str) -> None:
-    response, site = fetched(UNREACHABLE[name])  # type: ignore[arg-type]
+def test_no_page_is_fetched_while_robots_txt_is_unreachable(name: str) -> None:
+    response, site = fetch_one(UNREACHABLE[name])  # type: ignore[arg-type]
     assert response.failure is Failure.ROBOTS_UNREACHABLE
     assert response.wait == pytest.approx(33.0 if "503" in name else 5.0, abs=1.0)
-    assert site.paths() == ["/robots.txt"]
+    assert site.list_paths() == ["/robots.txt"]
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 410])
@@ -94,23 +101,23 @@ def test_a_missing_robots_txt_allows_everything(status: int) -> None:
     def answers(request: Request) -> Reply:
         return Reply(status=status) if request.path == "/robots.txt" else Reply(b"page")
 
-    assert fetched(answers)[0].body == b"page"
+    assert fetch_one(answers)[0].body == b"page"
 
 
-def test_a_robots_txt_of_a_megabyte_holds_as_far_as_it_is_read() -> None:
+def test_a_large_robots_txt_applies_as_far_as_it_is_read() -> None:
     large = Reply(ROBOTS.body + b"\nUser-agent: x\n" + b"Disallow: /filler\n" * 60_000, type="text/plain")
-    response, _ = fetched(routes({"/robots.txt": large}), "/private")
+    response, _ = fetch_one(answer_by_path({"/robots.txt": large}), "/private")
     assert response.failure is Failure.ROBOTS
 
 
-def test_a_robots_txt_behind_redirects_holds() -> None:
+def test_a_redirected_robots_txt_applies() -> None:
     def answers(request: Request) -> Reply:
         if request.path == "/robots.txt" and not request.host.startswith("c.test"):
             name = "b" if request.host.startswith("a.test") else "c"
-            return redirect(f"http://{name}.test:{request.host.rpartition(':')[2]}/robots.txt", 302)
+            return make_redirect(f"http://{name}.test:{request.host.rpartition(':')[2]}/robots.txt", 302)
         return ROBOTS
 
-    response, site = fetched(answers, "/private")
+    response, site = fetch_one(answers, "/private")
     assert response.failure is Failure.ROBOTS
     assert [entry.host.partition(":")[0] for entry in site.log] == ["a.test", "b.test", "c.test"]
 
@@ -120,135 +127,196 @@ def test_a_robots_txt_behind_redirects_holds() -> None:
 def test_a_redirect_into_a_private_network_is_refused(host: str, robots: bool) -> None:
     def answers(request: Request) -> Reply:
         port = request.host.rpartition(":")[2]
-        return Reply(status=404) if request.path == "/robots.txt" else redirect(f"http://{host}:{port}/secret")
+        return Reply(status=404) if request.path == "/robots.txt" else make_redirect(f"http://{host}:{port}/secret")
 
-    response, site = fetched(answers, robots=robots)
+    response, site = fetch_one(answers, robots=robots)
     assert response.failure is Failure.ADDRESS
-    assert "/secret" not in site.paths()
+    assert "/secret" not in site.list_paths()
 
 
 def test_a_robots_txt_that_redirects_into_a_private_network_is_unreachable() -> None:
-    response, _ = fetched(lambda request: redirect("http://127.0.0.2/robots.txt"))
+    response, _ = fetch_one(lambda request: make_redirect("http://127.0.0.2/robots.txt"))
     assert response.failure is Failure.ROBOTS_UNREACHABLE
 
 
-def test_no_two_requests_reach_a_host_inside_its_delay_whatever_they_are_for() -> None:
+def test_all_requests_to_a_host_keep_the_delay() -> None:
     def answers(request: Request) -> Reply:
         port = request.host.rpartition(":")[2]
         if request.path.startswith("/to-b"):
-            return redirect(f"http://b.test:{port}/from-a{request.path[5:]}")
+            return make_redirect(f"http://b.test:{port}/from-a{request.path[5:]}")
         return Reply(b"page")
 
-    async def steps(site: Site, polite: Polite) -> None:
+    async def steps(site: Site, polite: PoliteFetcher) -> None:
         links = [f"/to-b{n}" for n in range(4)] + [f"/{n}" for n in range(3)]
-        pages = [Link(site.url(path, host="a.test")) for path in links]
-        pages += [Link(site.url(f"/{n}", host="b.test")) for n in range(3)]
+        pages = [Link(site.make_url(path, host="a.test")) for path in links]
+        pages += [Link(site.make_url(f"/{n}", host="b.test")) for n in range(3)]
         responses = await asyncio.gather(*map(polite, pages))
         assert all(response.body == b"page" or response.status == 301 for response in responses)
 
     site = visit(answers, steps, delay=DELAY)
-    assert len(site.paths("a.test")) == 8
-    assert len(site.paths("b.test")) >= 4
-    # The server shares our event loop and may read a request late, never early.
-    assert min(site.gaps("a.test")) >= DELAY - 0.01
-    assert min(site.gaps("b.test")) >= DELAY - 0.01
+    assert len(site.list_paths("a.test")) == 8
+    assert len(site.list_paths("b.test")) >= 4
+    assert site.list_early_requests(DELAY, "a.test") == []
+    assert site.list_early_requests(DELAY, "b.test") == []
 
 
-def test_a_redirect_to_a_host_that_is_not_free_is_left_to_the_frontier() -> None:
+def test_a_redirect_to_a_busy_host_is_not_followed() -> None:
     def answers(request: Request) -> Reply:
         port = request.host.rpartition(":")[2]
         if request.path == "/to-b":
-            return redirect(f"http://b.test:{port}/from-a")
+            return make_redirect(f"http://b.test:{port}/from-a")
         return Reply(b"page")
 
-    async def steps(site: Site, polite: Polite) -> None:
-        first = await polite(Link(site.url("/to-b", host="a.test")))
+    async def steps(site: Site, polite: PoliteFetcher) -> None:
+        first = await polite(Link(site.make_url("/to-b", host="a.test")))
         assert (first.status, first.body) == (200, b"page"), "b.test was free"
-        second = await polite(Link(site.url("/to-b", host="c.test")))
+        second = await polite(Link(site.make_url("/to-b", host="c.test")))
         assert (second.status, second.failure) == (301, None)
-        assert second.final_url == site.url("/from-a", host="b.test")
-        assert [hop.url for hop in second.hops] == [site.url("/to-b", host="c.test")]
+        assert second.final_url == site.make_url("/from-a", host="b.test")
+        assert [hop.url for hop in second.hops] == [site.make_url("/to-b", host="c.test")]
 
     visit(answers, steps, delay=5.0, robots=False)
 
 
-def test_a_redirect_out_of_the_scope_is_not_followed() -> None:
-    async def steps(site: Site, polite: Polite) -> None:
-        polite.scope = lambda url: "b.test" not in url
-        response = await polite(Link(site.url("/", host="a.test")))
+def test_a_redirect_out_of_scope_is_not_followed() -> None:
+    async def steps(site: Site, polite: PoliteFetcher) -> None:
+        polite.is_in_scope = lambda url: "b.test" not in url
+        response = await polite(Link(site.make_url("/", host="a.test")))
         assert (response.status, response.failure) == (301, None)
 
-    site = visit(lambda request: redirect(f"http://b.test:{request.host.rpartition(':')[2]}/x"), steps, robots=False)
-    assert site.paths("b.test") == []
+    site = visit(
+        lambda request: make_redirect(f"http://b.test:{request.host.rpartition(':')[2]}/x"), steps, robots=False
+    )
+    assert site.list_paths("b.test") == []
 
 
-def test_the_next_request_does_not_wait_for_a_slow_answer() -> None:
+def refresh_to(target: str) -> Reply:
+    return Reply(f'<html><head><META HTTP-EQUIV="Refresh" CONTENT="1; URL={target}"></head>'.encode())
+
+
+def test_a_meta_refresh_is_followed_in_the_same_fetch() -> None:
+    pages = {"/robots.txt": ROBOTS, "/old/": refresh_to("../new"), "/new": Reply(b"page")}
+    response, site = fetch_one(answer_by_path(pages), "/old/")
+    assert (response.status, response.body, response.failure) == (200, b"page", None)
+    assert response.final_url == site.make_url("/new", host="a.test")
+    assert [(hop.url, hop.status, hop.body) for hop in response.hops] == [
+        (site.make_url("/old/", host="a.test"), 200, pages["/old/"].body)
+    ]
+    assert site.list_paths() == ["/robots.txt", "/old/", "/new"]
+
+
+def test_robots_txt_applies_to_the_target_of_a_meta_refresh() -> None:
+    response, site = fetch_one(answer_by_path({"/robots.txt": ROBOTS, "/": refresh_to("/private/x")}))
+    assert (response.failure, response.final_url) == (Failure.ROBOTS, site.make_url("/private/x", host="a.test"))
+    assert site.list_paths() == ["/robots.txt", "/"]
+
+
+def test_the_failure_of_the_target_of_a_meta_refresh_is_reported() -> None:
+    response, site = fetch_one(answer_by_path({"/": refresh_to("/gone")}))
+    assert (response.failure, response.status) == (Failure.NOT_FOUND, 404)
+    assert response.final_url == site.make_url("/gone", host="a.test")
+
+
+def test_a_meta_refresh_into_a_private_network_is_refused() -> None:
+    response, _ = fetch_one(answer_by_path({"/": refresh_to("http://127.0.0.2/secret")}), robots=False)
+    assert response.failure is Failure.ADDRESS
+
+
+def test_a_meta_refresh_keeps_the_delay_of_the_host() -> None:
+    async def steps(site: Site, polite: PoliteFetcher) -> None:
+        response = await polite(Link(site.make_url("/0", host="a.test")))
+        assert (response.body, len(response.hops)) == (b"page", 3)
+
+    pages = {f"/{n}": refresh_to(f"/{n + 1}") for n in range(3)} | {"/3": Reply(b"page")}
+    site = visit(answer_by_path(pages), steps, delay=DELAY, robots=False)
+    assert site.list_paths() == ["/0", "/1", "/2", "/3"]
+    assert site.list_early_requests(DELAY) == []
+
+
+def test_a_meta_refresh_to_a_host_out_of_scope_is_not_followed() -> None:
+    async def steps(site: Site, polite: PoliteFetcher) -> None:
+        polite.is_in_scope = lambda url: "b.test" not in url
+        response = await polite(Link(site.make_url("/", host="a.test")))
+        assert (response.is_unfollowed_redirect, response.failure, response.body) == (True, None, b"")
+        assert response.final_url == site.make_url("/x", host="b.test")
+
+    site = visit(lambda request: refresh_to(f"http://b.test:{request.host.rpartition(':')[2]}/x"), steps, robots=False)
+    assert site.list_paths("b.test") == []
+
+
+def test_the_next_request_does_not_wait_for_a_slow_response() -> None:
     async def run() -> list[int]:
         together = asyncio.Barrier(5)
 
         async def answers(_: Request) -> Reply:
-            await together.wait()  # nobody is answered before all have asked
+            await together.wait()  # no response is sent before all requests have arrived
             return Reply(b"x")
 
-        async with Site(answers) as site, Http(replace(SETTINGS, total_timeout=20.0)) as http:
-            polite = Polite(http, delay=DELAY, robots=False)
-            return [got.status for got in await asyncio.gather(*(polite(Link(site.url(f"/{n}"))) for n in range(5)))]
+        async with Site(answers) as site, HttpClient(replace(SETTINGS, total_timeout=20.0)) as http:
+            polite = PoliteFetcher(http, delay=DELAY, robots=False)
+            return [
+                got.status for got in await asyncio.gather(*(polite(Link(site.make_url(f"/{n}"))) for n in range(5)))
+            ]
 
     assert asyncio.run(run()) == [200] * 5
 
 
-def test_a_crawl_delay_holds_from_the_robots_txt_on() -> None:
+def test_a_crawl_delay_applies_after_robots_txt() -> None:
     slow = Reply(b"User-agent: *\nCrawl-delay: 0.1", type="text/plain")
 
-    async def steps(site: Site, polite: Polite) -> None:
+    async def steps(site: Site, polite: PoliteFetcher) -> None:
         name = f"a.test:{site.port}"
-        assert polite.delay_of(name) == DELAY
-        await asyncio.gather(*(polite(Link(site.url(f"/{n}", host="a.test"))) for n in range(3)))
-        assert polite.delay_of(name) == 0.1
-        assert polite.delay_of("b.test") == DELAY
+        assert polite.get_delay(name) == DELAY
+        await asyncio.gather(*(polite(Link(site.make_url(f"/{n}", host="a.test"))) for n in range(3)))
+        assert polite.get_delay(name) == 0.1
+        assert polite.get_delay("b.test") == DELAY
 
     site = visit(lambda request: slow if request.path == "/robots.txt" else Reply(b"x"), steps, delay=DELAY)
     assert len(site.log) == 4
-    assert min(site.gaps()) >= 0.1 - 0.01
+    assert site.list_early_requests(0.1) == []
 
 
-def test_the_sitemaps_of_a_site_are_known_once_it_was_asked() -> None:
-    async def steps(site: Site, polite: Polite) -> None:
-        origin = site.url("", host="a.test")
-        assert polite.sitemaps_of(origin) == ()
+def test_sitemaps_are_available_after_robots_txt_was_read() -> None:
+    async def steps(site: Site, polite: PoliteFetcher) -> None:
+        origin = site.make_url("", host="a.test")
+        assert polite.get_sitemaps(origin) == ()
         await polite(Link(f"{origin}/"))
-        assert polite.sitemaps_of(origin) == ("http://a.test/map.xml",)
+        assert polite.get_sitemaps(origin) == ("http://a.test/map.xml",)
 
-    visit(routes({"/robots.txt": ROBOTS}), steps)
+    visit(answer_by_path({"/robots.txt": ROBOTS}), steps)
 
 
-def test_without_robots_the_pace_is_kept_all_the_same() -> None:
-    async def steps(site: Site, polite: Polite) -> None:
-        await asyncio.gather(*(polite(Link(site.url(f"/{n}"))) for n in range(4)))
-        assert polite.delay_of("127.0.0.1") == DELAY
-        assert polite.sitemaps_of(site.url("")) == ()
+def test_the_delay_applies_without_robots_txt_too() -> None:
+    async def steps(site: Site, polite: PoliteFetcher) -> None:
+        await asyncio.gather(*(polite(Link(site.make_url(f"/{n}"))) for n in range(4)))
+        assert polite.get_delay("127.0.0.1") == DELAY
+        assert polite.get_sitemaps(site.make_url("")) == ()
 
     site = visit(lambda _: Reply(b"x"), steps, delay=DELAY, robots=False)
-    assert sorted(site.paths()) == ["/0", "/1", "/2", "/3"]
-    assert min(site.gaps()) >= DELAY - 0.01
+    assert sorted(site.list_paths()) == ["/0", "/1", "/2", "/3"]
+    assert site.list_early_requests(DELAY) == []
 
 
-def test_what_failed_is_not_tried_again() -> None:
-    _, site = fetched(routes({"/": Reply(status=503)}))
-    assert site.paths() == ["/robots.txt", "/"]
+def test_failed_requests_are_not_retried() -> None:
+    _, site = fetch_one(answer_by_path({"/": Reply(status=503)}))
+    assert site.list_paths() == ["/robots.txt", "/"]
 
 
-def test_the_name_in_robots_txt_is_ours_without_version_and_contact() -> None:
+@pytest.mark.parametrize(("agent", "name"), [("Owl/2", "owl"), ("Owl2/2", "owl2"), ("7owls", "7owls/3")])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_robots_txt_matches_the_product_token_only(agent: str, name: str, encoding: str) -> None:
+    rules = f"User-agent: *\nAllow: /\n\nUser-agent: {name}\nDisallow: /".encode(encoding)
+
     async def run() -> Failure | None:
-        owl = Http(replace(SETTINGS, agent="Owl/2", contact="a@b.test"))
-        async with Site(routes({"/robots.txt": Reply(b"User-agent: owl\nDisallow: /")})) as site, owl as http:
-            return (await Polite(http, delay=0.0)(Link(site.url("/")))).failure
+        owl = HttpClient(replace(SETTINGS, agent=agent, contact="a@b.test"))
+        async with Site(answer_by_path({"/robots.txt": Reply(rules)})) as site, owl as http:
+            return (await PoliteFetcher(http, delay=0.0)(Link(site.make_url("/")))).failure
 
     assert asyncio.run(run()) is Failure.ROBOTS
 
 
-class Shared:
-    """Turns at hosts that others ask as well: ours are a few, and further ones can be had."""
+class FakeLeases:
+    """Host leases of one of several workers: `ours` are held, hosts in `free` can be acquired."""
 
     def __init__(self, ours: set[str], free: set[str]) -> None:
         self.ours, self.free = ours, free
@@ -264,42 +332,49 @@ class Shared:
 
 
 @pytest.mark.parametrize("robots", [True, False])
-def test_what_others_may_ask_by_now_is_not_asked_and_nothing_is_held_against_it(robots: bool) -> None:
-    async def steps(site: Site, polite: Polite) -> None:
-        link = Link(site.url("/", host="a.test"))
-        turns = Shared({host(link.url)}, set())
-        polite.share(turns)
+def test_no_request_is_sent_after_the_lease_expired(robots: bool) -> None:
+    async def steps(site: Site, polite: PoliteFetcher) -> None:
+        link = Link(site.make_url("/", host="a.test"))
+        leases = FakeLeases({get_host(link.url)}, set())
+        polite.share_host_slots(leases)
         assert (await polite(link)).failure is None
-        turns.ours.clear()
-        assert (await polite(link)).failure is Failure.TURN
-        turns.ours.add(host(link.url))
+        leases.ours.clear()
+        assert (await polite(link)).failure is Failure.HOST_LEASE_EXPIRED
+        leases.ours.add(get_host(link.url))
         assert (await polite(link)).failure is None
 
     site = visit(lambda _: Reply(b"x"), steps, robots=robots)
-    assert site.paths() == ["/robots.txt"] * robots + ["/", "/"]
+    assert site.list_paths() == ["/robots.txt"] * robots + ["/", "/"]
 
 
 @pytest.mark.parametrize(("free", "failure"), [(True, None), (False, Failure.ROBOTS_UNREACHABLE)])
-def test_a_robots_txt_on_another_host_is_asked_for_when_that_one_is_ours(free: bool, failure: Failure | None) -> None:
+def test_a_robots_txt_on_another_host_needs_a_lease_on_that_host(free: bool, failure: Failure | None) -> None:
     def answers(request: Request) -> Reply:
         if request.path == "/robots.txt" and request.host.startswith("a.test"):
-            return redirect(f"http://b.test:{request.host.rpartition(':')[2]}/robots.txt")
+            return make_redirect(f"http://b.test:{request.host.rpartition(':')[2]}/robots.txt")
         return Reply(b"x")
 
-    async def steps(site: Site, polite: Polite) -> None:
-        ours, other = (host(site.url("/", host=name)) for name in ("a.test", "b.test"))
-        turns = Shared({ours}, {other} if free else set())
-        polite.share(turns)
-        assert (await polite(Link(site.url("/", host="a.test")))).failure is failure
-        assert turns.claimed == [other]
+    async def steps(site: Site, polite: PoliteFetcher) -> None:
+        ours, other = (get_host(site.make_url("/", host=name)) for name in ("a.test", "b.test"))
+        leases = FakeLeases({ours}, {other} if free else set())
+        polite.share_host_slots(leases)
+        assert (await polite(Link(site.make_url("/", host="a.test")))).failure is failure
+        assert leases.claimed == [other]
 
     visit(answers, steps)
 
 
-def test_a_host_rests_after_its_robots_txt_also_when_that_forbids_the_page() -> None:
-    async def steps(site: Site, polite: Polite) -> None:
-        response = await polite(Link(site.url("/private", host="a.test")))
+@pytest.mark.parametrize("robots", [True, False])
+def test_a_redirect_to_a_port_of_another_service_is_refused(robots: bool) -> None:
+    response, site = fetch_one(answer_by_path({"/": make_redirect("http://public.test:6379/")}), robots=robots)
+    assert response.failure is Failure.PORT
+    assert site.list_paths() == ["/robots.txt"] * robots + ["/"]
+
+
+def test_the_delay_applies_after_a_robots_txt_that_forbids_the_page() -> None:
+    async def steps(site: Site, polite: PoliteFetcher) -> None:
+        response = await polite(Link(site.make_url("/private", host="a.test")))
         assert response.wait is not None
         assert 0 < response.wait <= 30.0
 
-    visit(routes({"/robots.txt": ROBOTS}), steps, delay=30.0)
+    visit(answer_by_path({"/robots.txt": ROBOTS}), steps, delay=30.0)

@@ -1,4 +1,4 @@
-"""A recorded web answers like the live one did, whole or torn, whoever wrote it."""
+"""Tests of the replay fetcher: WARC files of this and other tools, complete and damaged."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from topicrawl.errors import RecordingError
+from topicrawl.errors import RecordingError, UsageError
 from topicrawl.fetch.replay import Recording
-from topicrawl.records import Failure, Hop, Link, Readable, Response
+from topicrawl.models import Failure, Link, ReadableDocument, RedirectHop, Response
 
 HTML = b"Content-Type: text/html\r\n"
 
@@ -30,15 +30,15 @@ def record(url: str, http: bytes, kind: str = "response", extra: str = "") -> by
     return head.encode() + http + b"\r\n\r\n"
 
 
-def ok(url: str, body: bytes, headers: bytes = HTML) -> bytes:
+def page_record(url: str, body: bytes, headers: bytes = HTML) -> bytes:
     return record(url, b"HTTP/1.1 200 OK\r\n" + headers + b"\r\n" + body)
 
 
-def moved(url: str, to: str, status: int = 301) -> bytes:
+def redirect_record(url: str, to: str, status: int = 301) -> bytes:
     return record(url, f"HTTP/1.1 {status} Moved\r\nLocation: {to}\r\n\r\n".encode())
 
 
-def written(folder: Path, *records: bytes, name: str = "pages.warc.gz") -> Path:
+def write_warc(folder: Path, *records: bytes, name: str = "pages.warc.gz") -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     pack = gzip.compress if name.endswith("gz") else bytes
     (folder / name).write_bytes(b"".join(map(pack, records)))
@@ -57,84 +57,173 @@ def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def test_a_recorded_page_comes_with_its_headers_and_date(tmp_path: Path, name: str) -> None:
-    page = ok("http://a.test", b"<p>hi", HTML + b"X-Folded: one\r\n two\r\n")
-    web = Recording(written(tmp_path, page, name=name))
+def test_a_recorded_response_has_its_headers_and_date(tmp_path: Path, name: str) -> None:
+    page = page_record("http://a.test", b"<p>hi", HTML + b"X-Folded: one\r\n two\r\n")
+    web = Recording(write_warc(tmp_path, page, name=name))
     response = fetch(web, "http://a.test/")
     assert (response.status, response.body, response.failure) == (200, b"<p>hi", None)
     assert (response.content_type, response.headers["x-folded"]) == ("text/html", "one two")
     assert response.at == 1_580_702_706.0
-    assert (len(web), web.torn) == (1, "")
+    assert (len(web), web.damage) == (1, "")
 
 
-def test_a_recording_is_a_closed_world(tmp_path: Path) -> None:
-    web = Recording(written(tmp_path, ok("http://a.test/x", b"x")))
-    assert web.known("http://a.test/x")
-    assert not web.known("http://a.test/y")
+def test_urls_outside_the_recording_fail(tmp_path: Path) -> None:
+    web = Recording(write_warc(tmp_path, page_record("http://a.test/x", b"x")))
+    assert web.contains("http://a.test/x")
+    assert not web.contains("http://a.test/y")
     assert fetch(web, "http://a.test/y").failure is Failure.NOT_RECORDED
 
 
-def test_addresses_are_compared_in_canonical_form_and_never_decoded_twice(tmp_path: Path) -> None:
-    web = Recording(written(tmp_path, ok("HTTP://A.test:80/%25C3#top", b"x"), ok("<http://b.test/>", b"y")))
-    assert web.known("http://a.test/%25C3")
-    assert web.known("http://b.test/")
+def test_urls_are_compared_in_canonical_form_and_never_decoded_twice(tmp_path: Path) -> None:
+    web = Recording(
+        write_warc(tmp_path, page_record("HTTP://A.test:80/%25C3#top", b"x"), page_record("<http://b.test/>", b"y"))
+    )
+    assert web.contains("http://a.test/%25C3")
+    assert web.contains("http://b.test/")
 
 
 def test_redirects_are_followed_inside_the_recording(tmp_path: Path, name: str) -> None:
     records = (
-        moved("http://a.test/", "/b", 302),
-        moved("http://a.test/b", "http://c.test/"),
-        ok("http://c.test/", b"c"),
+        redirect_record("http://a.test/", "/b", 302),
+        redirect_record("http://a.test/b", "http://c.test/"),
+        page_record("http://c.test/", b"c"),
     )
-    response = fetch(Recording(written(tmp_path, *records, name=name)), "http://a.test/")
+    response = fetch(Recording(write_warc(tmp_path, *records, name=name)), "http://a.test/")
     assert (response.body, response.url, response.final_url) == (b"c", "http://a.test/", "http://c.test/")
-    assert response.hops == (Hop("http://a.test/", 302), Hop("http://a.test/b", 301))
+    assert response.hops == (RedirectHop("http://a.test/", 302), RedirectHop("http://a.test/b", 301))
 
 
-def test_a_redirect_out_of_the_recording_says_so(tmp_path: Path) -> None:
-    response = fetch(Recording(written(tmp_path, moved("http://a.test/", "http://z.test/"))), "http://a.test/")
+def test_a_redirect_out_of_the_recording_fails(tmp_path: Path) -> None:
+    response = fetch(
+        Recording(write_warc(tmp_path, redirect_record("http://a.test/", "http://z.test/"))), "http://a.test/"
+    )
     assert (response.failure, response.final_url) == (Failure.NOT_RECORDED, "http://z.test/")
 
 
-def test_the_last_recording_of_an_address_counts_across_files(tmp_path: Path) -> None:
-    written(tmp_path, ok("http://a.test/", b"first"), ok("http://a.test/", b"second"), name="1.warc.gz")
-    written(tmp_path, ok("http://b.test/", b"b"), name="2.warc")
+REFRESH = b'<meta http-equiv="refresh" content="0; url=http://b.test/">moved'
+
+
+def test_a_meta_refresh_is_followed_inside_the_recording(tmp_path: Path, name: str) -> None:
+    records = (page_record("http://a.test/", REFRESH), page_record("http://b.test/", b"b"))
+    web = Recording(write_warc(tmp_path, *records, name=name))
+    response = fetch(web, "http://a.test/")
+    assert (response.body, response.url, response.final_url) == (b"b", "http://a.test/", "http://b.test/")
+    assert [(hop.url, hop.status, hop.body) for hop in response.hops] == [("http://a.test/", 200, REFRESH)]
+
+
+def test_a_page_whose_meta_refresh_leads_out_of_the_recording_stays_a_page(tmp_path: Path) -> None:
+    response = fetch(Recording(write_warc(tmp_path, page_record("http://a.test/", REFRESH))), "http://a.test/")
+    assert (response.body, response.final_url, response.hops, response.failure) == (
+        REFRESH,
+        "http://a.test/",
+        (),
+        None,
+    )
+
+
+def write_aliases(folder: Path, *pairs: tuple[str, str]) -> None:
+    (folder / "aliases.tsv").write_text("".join(f"{url}\t{target}\n" for url, target in pairs), "utf-8")
+
+
+ALIASES = (
+    ("HTTP://old.test", "http://a.test/#top"),
+    ("http://older.test/", "http://old.test/"),
+    ("http://moved.test/", "http://c.test/"),
+    ("http://a.test/", "http://c.test/"),
+    ("http://lost.test/", "http://gone.test/"),
+    ("http://x.test/", "http://y.test/"),
+    ("http://y.test/", "http://x.test/"),
+    ("http://bad.test/", "nonsense"),
+)
+
+
+def test_aliases_are_recorded_redirects(tmp_path: Path, name: str) -> None:
+    records = (
+        page_record("http://a.test/", b"a"),
+        redirect_record("http://c.test/", "http://d.test/", 302),
+        page_record("http://d.test/", b"d"),
+    )
+    write_aliases(write_warc(tmp_path, *records, name=name), *ALIASES)
+    recording = Recording(tmp_path)
+    for web in (recording, Recording(tmp_path, index=recording.index), Recording(tmp_path / name)):
+        assert [*web] == [
+            "http://a.test/",
+            "http://c.test/",
+            "http://d.test/",
+            "http://old.test/",
+            "http://older.test/",
+            "http://moved.test/",
+        ]
+        assert len(web) == 6
+        assert web.contains("http://older.test/")
+        assert fetch(web, "http://a.test/").hops == (), "the record of a URL counts, not its alias"
+        response = fetch(web, "http://older.test/")
+        assert (response.body, response.url, response.final_url) == (b"a", "http://older.test/", "http://a.test/")
+        assert response.hops == (RedirectHop("http://older.test/", 301), RedirectHop("http://old.test/", 301))
+        assert [hop.status for hop in fetch(web, "http://moved.test/").hops] == [301, 302]
+        for url in ("http://lost.test/", "http://x.test/", "http://y.test/", "http://bad.test/"):
+            assert not web.contains(url)
+            assert fetch(web, url).failure is Failure.NOT_RECORDED
+
+
+@pytest.mark.parametrize("line", ["http://a.test/ http://b.test/", "nonsense\thttp://a.test/", "http://b.test/"])
+def test_a_malformed_alias_is_an_error_of_one_line(tmp_path: Path, line: str) -> None:
+    write_warc(tmp_path, page_record("http://a.test/", b"a"))
+    (tmp_path / "aliases.tsv").write_text(f"# redirects\n\n{line}\n", "utf-8")
+    with pytest.raises(UsageError, match=r"aliases\.tsv:3: expected a URL, a tab and aliases") as caught:
+        Recording(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_last_record_of_a_url_counts_across_files(tmp_path: Path) -> None:
+    write_warc(
+        tmp_path, page_record("http://a.test/", b"first"), page_record("http://a.test/", b"second"), name="1.warc.gz"
+    )
+    write_warc(tmp_path, page_record("http://b.test/", b"b"), name="2.warc")
     assert fetch(Recording(tmp_path), "http://a.test/").body == b"second"
-    written(tmp_path, ok("http://a.test/", b"third"), name="3.warc.gz")
+    write_warc(tmp_path, page_record("http://a.test/", b"third"), name="3.warc.gz")
     assert fetch(Recording(tmp_path), "http://a.test/").body == b"third"
     assert len(Recording(tmp_path)) == 2
 
 
-def test_a_revisit_has_the_body_of_what_it_refers_to(tmp_path: Path) -> None:
+def test_a_revisit_has_the_body_of_the_original_record(tmp_path: Path) -> None:
     again = record("http://a.test/", b"HTTP/1.1 200 OK\r\n\r\n", "revisit")
     other = record("http://b.test/", b"", "revisit", "WARC-Refers-To-Target-URI: http://a.test/\r\n")
     lost = record("http://c.test/", b"", "revisit")
-    web = Recording(written(tmp_path, ok("http://a.test/", b"a"), again, other, lost))
+    web = Recording(write_warc(tmp_path, page_record("http://a.test/", b"a"), again, other, lost))
     assert fetch(web, "http://a.test/").body == fetch(web, "http://b.test/").body == b"a"
-    assert not web.known("http://c.test/")
+    assert not web.contains("http://c.test/")
 
 
-def test_other_kinds_of_records_are_passed_over(tmp_path: Path) -> None:
+def test_other_record_types_are_skipped(tmp_path: Path) -> None:
     others = [record("http://x.test/", b"GET / HTTP/1.1\r\n\r\n", kind) for kind in ("request", "metadata", "resource")]
-    web = Recording(written(tmp_path, *others, record("dns:a.test", b"1.2.3.4"), ok("http://a.test/", b"a"), *others))
+    web = Recording(
+        write_warc(tmp_path, *others, record("dns:a.test", b"1.2.3.4"), page_record("http://a.test/", b"a"), *others)
+    )
     assert len(web) == 1
 
 
-def conversion(url: str, text: bytes) -> bytes:
+def conversion_record(url: str, text: bytes) -> bytes:
     return record(url, text, "conversion", "Content-Type: text/html; charset=utf-8\r\n")
 
 
-def test_a_document_is_read_by_the_text_that_was_recorded_behind_it(tmp_path: Path, name: str) -> None:
+def test_a_document_has_the_text_of_its_conversion_record(tmp_path: Path, name: str) -> None:
     pdf, page, later = (f"http://a.org/{name}" for name in ("a.pdf", "b.html", "c.pdf"))
     kind = b"Content-Type: application/pdf\r\n"
-    written(
-        tmp_path, ok(pdf, b"%PDF-1.4", kind), conversion(pdf, b"<p>dengue"), ok(page, b"<p>html"),
-        conversion(page, b"<p>what another tool made of it"), ok(later, b"%PDF-1.4", kind),
-        conversion(later, b"<p>old"), ok(later, b"%PDF-1.5", kind), conversion("http://a.org/d", b"<p>alone"),
+    write_warc(
+        tmp_path,
+        page_record(pdf, b"%PDF-1.4", kind),
+        conversion_record(pdf, b"<p>dengue"),
+        page_record(page, b"<p>html"),
+        conversion_record(page, b"<p>what another tool made of it"),
+        page_record(later, b"%PDF-1.4", kind),
+        conversion_record(later, b"<p>old"),
+        page_record(later, b"%PDF-1.5", kind),
+        conversion_record("http://a.org/d", b"<p>alone"),
         name=name,
-    )  # fmt: skip
+    )
     recording = Recording(tmp_path)
-    assert fetch(recording, pdf).readable == Readable("text/html; charset=utf-8", b"<p>dengue")
+    assert fetch(recording, pdf).readable == ReadableDocument("text/html; charset=utf-8", b"<p>dengue")
     assert fetch(recording, pdf).body == b"%PDF-1.4"
     assert fetch(recording, page).readable is fetch(recording, later).readable is None
     assert list(recording) == [pdf, page, later]
@@ -143,7 +232,7 @@ def test_a_document_is_read_by_the_text_that_was_recorded_behind_it(tmp_path: Pa
 
 
 def test_the_warc_folder_of_a_collection_and_a_single_file_are_recordings_too(tmp_path: Path) -> None:
-    written(tmp_path / "warc", ok("http://a.test/", b"a"))
+    write_warc(tmp_path / "warc", page_record("http://a.test/", b"a"))
     assert len(Recording(tmp_path)) == len(Recording(tmp_path / "warc" / "pages.warc.gz")) == 1
 
 
@@ -162,7 +251,10 @@ BODIES = {
 @pytest.mark.parametrize("body", BODIES)
 def test_bodies_are_decoded(tmp_path: Path, body: str) -> None:
     headers, wire = BODIES[body]
-    assert fetch(Recording(written(tmp_path, ok("http://a.test/", wire, headers))), "http://a.test/").body == b"hello"
+    assert (
+        fetch(Recording(write_warc(tmp_path, page_record("http://a.test/", wire, headers))), "http://a.test/").body
+        == b"hello"
+    )
 
 
 OUTCOMES = {
@@ -178,20 +270,20 @@ OUTCOMES = {
 
 
 @pytest.mark.parametrize("outcome", OUTCOMES)
-def test_what_failed_then_fails_now(tmp_path: Path, name: str, outcome: str) -> None:
+def test_recorded_failures_are_replayed(tmp_path: Path, name: str, outcome: str) -> None:
     http, failure = OUTCOMES[outcome]
-    web = Recording(written(tmp_path, record("http://a.test/", http), name=name), max_bytes=100_000)
+    web = Recording(write_warc(tmp_path, record("http://a.test/", http), name=name), max_bytes=100_000)
     response = fetch(web, "http://a.test/")
     assert response.failure is failure
     assert response.detail
 
 
-PAGES = [ok(f"http://a.test/{n}", bytes(range(256)) * n) for n in range(1, 6)]
+PAGES = [page_record(f"http://a.test/{n}", bytes(range(256)) * n) for n in range(1, 6)]
 
 
 @settings(max_examples=60)
 @given(st.data())
-def test_of_a_torn_file_everything_whole_is_there(
+def test_all_complete_records_of_a_truncated_file_are_read(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     name = data.draw(st.sampled_from(["pages.warc.gz", "pages.warc"]))
@@ -201,36 +293,36 @@ def test_of_a_torn_file_everything_whole_is_there(
     folder = tmp_path_factory.mktemp("torn")
     (folder / name).write_bytes(b"".join(packed)[:cut])
     ends = [len(b"".join(packed[: n + 1])) for n in range(len(packed))]
-    # In a plain file a record is whole without the two empty lines behind it.
+    # In an uncompressed file, a record is complete without the two empty lines after it.
     slack = 4 if name == "pages.warc" else 0
     whole = sum(end - slack <= cut for end in ends)
     web = Recording(folder)
     assert len(web) == whole
     for n in range(1, whole + 1):
         assert fetch(web, f"http://a.test/{n}").body == bytes(range(256)) * n
-    assert bool(web.torn) == (not any(end - slack <= cut <= end for end in ends))
-    assert "\n" not in web.torn
+    assert bool(web.damage) == (not any(end - slack <= cut <= end for end in ends))
+    assert "\n" not in web.damage
 
 
 @pytest.mark.parametrize("tail", [b"\0" * 500, b"garbage", gzip.compress(b"not a record", mtime=0)])
-def test_what_follows_the_last_record_and_is_none_is_told(tmp_path: Path, tail: bytes) -> None:
-    folder = written(tmp_path, ok("http://a.test/", b"a"), ok("http://b.test/", b"b"))
+def test_garbage_after_the_last_record_is_reported(tmp_path: Path, tail: bytes) -> None:
+    folder = write_warc(tmp_path, page_record("http://a.test/", b"a"), page_record("http://b.test/", b"b"))
     path = folder / "pages.warc.gz"
     path.write_bytes(path.read_bytes() + tail)
     web = Recording(folder)
     assert len(web) == 2
-    assert "after 2 whole records" in web.torn
+    assert "after 2 complete records" in web.damage
 
 
-def test_a_torn_new_version_leaves_the_old_one(tmp_path: Path) -> None:
-    folder = written(tmp_path, ok("http://a.test/", b"old"), ok("http://a.test/", b"new"))
+def test_a_truncated_new_record_leaves_the_old_one(tmp_path: Path) -> None:
+    folder = write_warc(tmp_path, page_record("http://a.test/", b"old"), page_record("http://a.test/", b"new"))
     path = folder / "pages.warc.gz"
     path.write_bytes(path.read_bytes()[:-9])
     assert fetch(Recording(folder), "http://a.test/").body == b"old"
 
 
 def test_a_record_damaged_after_the_scan_is_a_failure_of_that_page_only(tmp_path: Path) -> None:
-    folder = written(tmp_path, ok("http://a.test/", b"a" * 100), ok("http://b.test/", b"b"))
+    folder = write_warc(tmp_path, page_record("http://a.test/", b"a" * 100), page_record("http://b.test/", b"b"))
     web = Recording(folder)
     with (folder / "pages.warc.gz").open("r+b") as file:
         file.seek(60)
@@ -250,7 +342,7 @@ NOT_RECORDINGS = {
 
 
 @pytest.mark.parametrize("kind", NOT_RECORDINGS)
-def test_what_is_not_a_recording_is_an_error_in_one_line(tmp_path: Path, kind: str) -> None:
+def test_an_invalid_recording_raises_an_error_of_one_line(tmp_path: Path, kind: str) -> None:
     data, message = NOT_RECORDINGS[kind]
     (tmp_path / "pages.warc.gz").write_bytes(data)
     with pytest.raises(RecordingError, match=message) as caught:
@@ -258,17 +350,17 @@ def test_what_is_not_a_recording_is_an_error_in_one_line(tmp_path: Path, kind: s
     assert "\n" not in str(caught.value)
 
 
-def test_a_folder_that_is_missing_or_has_no_warc_files_is_an_error(tmp_path: Path) -> None:
+def test_a_missing_or_empty_directory_raises_an_error(tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match="does not exist"):
         Recording(tmp_path / "nowhere")
     with pytest.raises(RecordingError, match=r"no \.warc"):
         Recording(tmp_path)
 
 
-# The tool leaves its temporary files to the garbage collector.
+# warcio leaves its temporary files to the garbage collector.
 @pytest.mark.filterwarnings("ignore:Unclosed file <tempfile:ResourceWarning")
 @pytest.mark.parametrize("packed", [True, False])
-def test_what_another_tool_wrote_is_read(tmp_path: Path, packed: bool) -> None:
+def test_recordings_of_other_tools_are_read(tmp_path: Path, packed: bool) -> None:
     path = tmp_path / ("x.warc.gz" if packed else "x.warc")
     with path.open("wb") as file:
         writer = WARCWriter(file, gzip=packed)
@@ -281,4 +373,4 @@ def test_what_another_tool_wrote_is_read(tmp_path: Path, packed: bool) -> None:
             )
     web = Recording(tmp_path)
     assert [fetch(web, f"http://a.test/{n}").body for n in range(3)] == [b"page 0", b"page 1", b"page 2"]
-    assert web.torn == ""
+    assert web.damage == ""

@@ -1,4 +1,4 @@
-"""robots.txt by RFC 9309: the whole matrix of answers, kept for a day, asked for once."""
+"""Tests of the robots.txt cache: RFC 9309 decisions for all responses, caching and retries."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from topicrawl.fetch.pace import LONGEST_DELAY
-from topicrawl.fetch.robots import Robots, Verdict
-from topicrawl.records import Failure, Response
+from topicrawl.fetch.rate_limit import MAX_CRAWL_DELAY
+from topicrawl.fetch.robots import RobotsCache, RobotsDecision
+from topicrawl.models import Failure, Response
 
 DAY = 86_400.0
 FORBIDDING = b"User-agent: *\nDisallow: /private\nCrawl-delay: 5\nSitemap: http://a.test/s.xml"
@@ -23,7 +23,7 @@ class Clock:
 
 
 class Web:
-    """Answers by URL; keeps count."""
+    """Fake web that records the requested URLs."""
 
     def __init__(self, answers: Callable[[str], Response]) -> None:
         self.answers = answers
@@ -45,8 +45,8 @@ def to(location: str, status: int = 301) -> Response:
     return Response("", "", status, {"location": location})
 
 
-def asked(answers: Callable[[str], Response], path: str = "/private/x") -> Verdict:
-    return asyncio.run(Robots(Web(answers), agent="topicrawl", clock=Clock()).ask(f"http://a.test{path}"))
+def check(answers: Callable[[str], Response], path: str = "/private/x") -> RobotsDecision:
+    return asyncio.run(RobotsCache(Web(answers), agent="topicrawl", clock=Clock()).check_url(f"http://a.test{path}"))
 
 
 ALLOW, RULES, LATER = "allow", "rules", "later"
@@ -55,6 +55,13 @@ MATRIX: dict[str, tuple[Callable[[str], Response], str]] = {
     "200": (answer(200, FORBIDDING), RULES),
     "206": (answer(206, FORBIDDING), RULES),
     "200 with a byte order mark": (answer(200, b"\xef\xbb\xbf" + FORBIDDING), RULES),
+    "200 in UTF-16, little-endian": (answer(200, b"\xff\xfe" + FORBIDDING.decode().encode("utf-16-le")), RULES),
+    "200 in UTF-16, big-endian": (answer(200, b"\xfe\xff" + FORBIDDING.decode().encode("utf-16-be")), RULES),
+    "200 in UTF-16, cut in a character": (
+        answer(200, b"\xff\xfe" + FORBIDDING.decode().encode("utf-16-le") + b"\n\0#"),
+        RULES,
+    ),
+    "200 in UTF-32": (answer(200, FORBIDDING.decode().encode("utf-32")), RULES),
     "200 in latin-1": (answer(200, b"# caf\xe9\n" + FORBIDDING), RULES),
     "200 without a body": (answer(200, b"", Failure.EMPTY), ALLOW),
     "204": (answer(204, b"", Failure.EMPTY), ALLOW),
@@ -83,173 +90,173 @@ MATRIX: dict[str, tuple[Callable[[str], Response], str]] = {
 
 
 @pytest.mark.parametrize("name", MATRIX)
-def test_the_answer_for_robots_txt_decides(name: str) -> None:
+def test_the_response_for_robots_txt_decides(name: str) -> None:
     answers, expected = MATRIX[name]
-    verdict, public = asked(answers), asked(answers, "/public")
+    verdict, public = check(answers), check(answers, "/public")
     if expected == ALLOW:
-        assert (verdict.allowed, verdict.failure, verdict.wait) == (True, None, None)
+        assert (verdict.is_allowed, verdict.failure, verdict.wait) == (True, None, None)
     elif expected == RULES:
-        assert (verdict.allowed, verdict.failure) == (False, Failure.ROBOTS)
-        assert (public.allowed, public.delay, public.sitemaps) == (True, 5.0, ("http://a.test/s.xml",))
+        assert (verdict.is_allowed, verdict.failure) == (False, Failure.ROBOTS)
+        assert (public.is_allowed, public.delay, public.sitemaps) == (True, 5.0, ("http://a.test/s.xml",))
     else:
-        assert (verdict.allowed, verdict.failure) == (False, Failure.ROBOTS_UNREACHABLE)
+        assert (verdict.is_allowed, verdict.failure) == (False, Failure.ROBOTS_UNREACHABLE)
         assert verdict.wait == 5.0
-        assert not public.allowed
+        assert not public.is_allowed
         assert "because" in verdict.detail
 
 
 @pytest.mark.parametrize("failure", [Failure.DNS, Failure.TLS, Failure.ADDRESS])
-def test_a_host_that_cannot_be_reached_at_all_is_called_what_it_is(failure: Failure) -> None:
-    verdict = asked(answer(0, b"", failure))
-    assert (verdict.allowed, verdict.failure) == (False, failure)
+def test_failures_of_the_host_itself_are_reported_unchanged(failure: Failure) -> None:
+    verdict = check(answer(0, b"", failure))
+    assert (verdict.is_allowed, verdict.failure) == (False, failure)
 
 
 @pytest.mark.parametrize(("hops", "allowed"), [(1, False), (5, False), (6, True)])
-def test_five_redirects_are_followed_across_hosts_and_the_rules_hold_for_the_first(hops: int, allowed: bool) -> None:
+def test_five_redirects_are_followed_and_the_rules_apply_to_the_first_host(hops: int, allowed: bool) -> None:
     def answers(url: str) -> Response:
         number = int(url.partition("?")[2] or 0)
         return to(f"http://{number}.test/robots?{number + 1}") if number < hops else answer(200, FORBIDDING)(url)
 
-    assert asked(answers).allowed is allowed
+    assert check(answers).is_allowed is allowed
 
 
 @pytest.mark.parametrize("failure", [Failure.ADDRESS, Failure.DNS, Failure.CONNECTION, Failure.TIMEOUT])
-def test_a_redirect_to_where_nobody_answers_leaves_the_rules_unreachable(failure: Failure) -> None:
+def test_a_redirect_to_an_unreachable_host_makes_robots_txt_unreachable(failure: Failure) -> None:
     def answers(url: str) -> Response:
         return to("http://10.0.0.1/robots.txt") if "a.test" in url else answer(0, b"", failure)(url)
 
-    verdict = asked(answers)
-    assert (verdict.allowed, verdict.failure) == (False, Failure.ROBOTS_UNREACHABLE)
+    verdict = check(answers)
+    assert (verdict.is_allowed, verdict.failure) == (False, Failure.ROBOTS_UNREACHABLE)
 
 
-def test_a_file_of_any_size_is_read_as_far_as_it_came() -> None:
+def test_a_truncated_file_applies_as_far_as_it_was_read() -> None:
     body = FORBIDDING + b"\n" + b"Disallow: /filler\n" * 40_000
-    assert not asked(answer(200, body[:512_000])).allowed
+    assert not check(answer(200, body[:512_000])).is_allowed
 
 
 @pytest.mark.parametrize(
     ("given", "delay"),
-    [("0.5", 0.5), ("60", 60.0), ("3600", LONGEST_DELAY), ("-1", 0.0), ("nan", 0.0), ("x", 0.0)],
+    [("0.5", 0.5), ("60", 60.0), ("3600", MAX_CRAWL_DELAY), ("-1", 0.0), ("nan", 0.0), ("x", 0.0)],
 )
-def test_a_crawl_delay_counts_up_to_a_minute(given: str, delay: float) -> None:
-    assert asked(answer(200, f"User-agent: *\nCrawl-delay: {given}".encode()), "/x").delay == delay
+def test_a_crawl_delay_is_at_most_one_minute(given: str, delay: float) -> None:
+    assert check(answer(200, f"User-agent: *\nCrawl-delay: {given}".encode()), "/x").delay == delay
 
 
-def during(steps: Callable[[Robots, Web, Clock], Awaitable[None]], answers: Callable[[str], Response]) -> Web:
+def run_steps(steps: Callable[[RobotsCache, Web, Clock], Awaitable[None]], answers: Callable[[str], Response]) -> Web:
     web, clock = Web(answers), Clock()
     asyncio.run(_run(steps, web, clock))
     return web
 
 
-async def _run(steps: Callable[[Robots, Web, Clock], Awaitable[None]], web: Web, clock: Clock) -> None:
-    await steps(Robots(web, agent="topicrawl", clock=clock), web, clock)
+async def _run(steps: Callable[[RobotsCache, Web, Clock], Awaitable[None]], web: Web, clock: Clock) -> None:
+    await steps(RobotsCache(web, agent="topicrawl", clock=clock), web, clock)
 
 
-def test_a_circle_of_redirects_is_walked_once() -> None:
-    async def steps(robots: Robots, web: Web, clock: Clock) -> None:
-        await robots.ask("http://a.test/x")
+def test_a_redirect_loop_is_followed_once() -> None:
+    async def steps(robots: RobotsCache, web: Web, clock: Clock) -> None:
+        await robots.check_url("http://a.test/x")
 
-    assert len(during(steps, lambda _: to("/robots.txt")).asked) == 1
+    assert len(run_steps(steps, lambda _: to("/robots.txt")).asked) == 1
 
 
-def test_the_rules_are_kept_for_a_day_for_each_scheme_host_and_port() -> None:
-    async def steps(robots: Robots, web: Web, clock: Clock) -> None:
+def test_rules_are_cached_for_a_day_per_origin() -> None:
+    async def steps(robots: RobotsCache, web: Web, clock: Clock) -> None:
         for now in (0.0, DAY - 1):
             clock.now = now
             for site in ("http://a.test", "https://a.test", "http://a.test:81", "http://b.test"):
-                await robots.ask(f"{site}/x")
+                await robots.check_url(f"{site}/x")
         assert len(web.asked) == 4
         clock.now = DAY + 1
-        await robots.ask("http://a.test/x")
+        await robots.check_url("http://a.test/x")
         assert len(web.asked) == 5
 
-    during(steps, answer(200, FORBIDDING))
+    run_steps(steps, answer(200, FORBIDDING))
 
 
-def test_many_who_ask_at_once_share_one_request() -> None:
-    async def steps(robots: Robots, web: Web, clock: Clock) -> None:
-        verdicts = await asyncio.gather(*(robots.ask(f"http://a.test/private/{n}") for n in range(50)))
+def test_concurrent_checks_share_one_request() -> None:
+    async def steps(robots: RobotsCache, web: Web, clock: Clock) -> None:
+        verdicts = await asyncio.gather(*(robots.check_url(f"http://a.test/private/{n}") for n in range(50)))
         assert {verdict.failure for verdict in verdicts} == {Failure.ROBOTS}
 
-    assert len(during(steps, answer(200, FORBIDDING)).asked) == 1
+    assert len(run_steps(steps, answer(200, FORBIDDING)).asked) == 1
 
 
-def test_whoever_waits_for_a_request_that_is_cancelled_makes_it_again() -> None:
-    async def steps(robots: Robots, web: Web, clock: Clock) -> None:
-        first = asyncio.create_task(robots.ask("http://a.test/x"))
-        second = asyncio.create_task(robots.ask("http://a.test/y"))
+def test_a_waiting_check_repeats_a_cancelled_request() -> None:
+    async def steps(robots: RobotsCache, web: Web, clock: Clock) -> None:
+        first = asyncio.create_task(robots.check_url("http://a.test/x"))
+        second = asyncio.create_task(robots.check_url("http://a.test/y"))
         await asyncio.sleep(0)
         first.cancel()
-        assert (await second).allowed
+        assert (await second).is_allowed
 
-    assert len(during(steps, answer(200, FORBIDDING)).asked) == 2
+    assert len(run_steps(steps, answer(200, FORBIDDING)).asked) == 2
 
 
-def test_an_unreachable_file_is_asked_for_ever_more_rarely_up_to_an_hour() -> None:
-    async def steps(robots: Robots, web: Web, clock: Clock) -> None:
+def test_retries_of_an_unreachable_file_back_off_up_to_an_hour() -> None:
+    async def steps(robots: RobotsCache, web: Web, clock: Clock) -> None:
         waits = []
         for _ in range(9):
-            verdict = await robots.ask("http://a.test/x")
+            verdict = await robots.check_url("http://a.test/x")
             assert verdict.wait is not None
             waits.append(verdict.wait)
-            again = await robots.ask("http://a.test/x")  # at once: from memory
+            again = await robots.check_url("http://a.test/x")  # at once: from the cache
             assert again.failure is Failure.ROBOTS_UNREACHABLE
             clock.now += verdict.wait + 0.01
         assert waits == pytest.approx([5, 10, 20, 40, 80, 160, 320, 640, 1280])
         assert len(web.asked) == 9
 
-    during(steps, answer(503, b"", Failure.SERVER_ERROR))
+    run_steps(steps, answer(503, b"", Failure.SERVER_ERROR))
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_the_wait_a_host_asks_for_counts(status: int) -> None:
-    assert asked(answer(status, b"", Failure.SERVER_ERROR, wait=7.0)).wait == 7.0
+def test_retry_after_is_used(status: int) -> None:
+    assert check(answer(status, b"", Failure.SERVER_ERROR, wait=7.0)).wait == 7.0
 
 
-def test_a_host_that_comes_back_is_crawled_again() -> None:
-    async def steps(robots: Robots, web: Web, clock: Clock) -> None:
-        assert not (await robots.ask("http://a.test/x")).allowed
+def test_a_host_that_recovers_is_allowed_again() -> None:
+    async def steps(robots: RobotsCache, web: Web, clock: Clock) -> None:
+        assert not (await robots.check_url("http://a.test/x")).is_allowed
         web.answers = answer(404, b"", Failure.NOT_FOUND)
         clock.now += 61
-        assert (await robots.ask("http://a.test/x")).allowed
+        assert (await robots.check_url("http://a.test/x")).is_allowed
 
-    during(steps, answer(503, b"", Failure.SERVER_ERROR))
+    run_steps(steps, answer(503, b"", Failure.SERVER_ERROR))
 
 
-def test_an_old_copy_holds_while_the_site_cannot_be_reached() -> None:
-    async def steps(robots: Robots, web: Web, clock: Clock) -> None:
-        await robots.ask("http://a.test/x")
+def test_an_expired_copy_applies_while_the_site_is_unreachable() -> None:
+    async def steps(robots: RobotsCache, web: Web, clock: Clock) -> None:
+        await robots.check_url("http://a.test/x")
         web.answers = answer(0, b"", Failure.TIMEOUT)
         clock.now = DAY + 1
-        assert (await robots.ask("http://a.test/x")).allowed
-        assert (await robots.ask("http://a.test/private")).failure is Failure.ROBOTS
+        assert (await robots.check_url("http://a.test/x")).is_allowed
+        assert (await robots.check_url("http://a.test/private")).failure is Failure.ROBOTS
         assert len(web.asked) == 2
         clock.now += 61
-        assert (await robots.ask("http://a.test/x")).allowed
+        assert (await robots.check_url("http://a.test/x")).is_allowed
         assert len(web.asked) == 3
 
-    during(steps, answer(200, FORBIDDING))
+    run_steps(steps, answer(200, FORBIDDING))
 
 
 def test_memory_is_bounded_by_origins_and_by_the_size_of_their_rules() -> None:
-    async def kept(body: bytes) -> tuple[int, int]:
+    async def count(body: bytes) -> tuple[int, int]:
         web = Web(answer(200, body))
-        robots = Robots(web, agent="topicrawl", clock=Clock(), max_origins=100, max_characters=20_000)
+        robots = RobotsCache(web, agent="topicrawl", clock=Clock(), max_origins=100, max_characters=20_000)
         for number in range(300):
-            await robots.ask(f"http://{number}.test/")
-        await robots.ask("http://299.test/")  # the latest is among those that are kept
+            await robots.check_url(f"http://{number}.test/")
+        await robots.check_url("http://299.test/")  # the latest origin is still in the cache
         return len(robots), len(web.asked)
 
-    assert asyncio.run(kept(b"User-agent: *\nDisallow: /x")) == (100, 300)
-    assert asyncio.run(kept(b"User-agent: *\n" + b"Disallow: /x\n" * 500)) == (3, 300)
+    assert asyncio.run(count(b"User-agent: *\nDisallow: /x")) == (100, 300)
+    assert asyncio.run(count(b"User-agent: *\n" + b"Disallow: /x\n" * 500)) == (3, 300)
 
 
-def test_what_is_known_of_a_site_can_be_read_without_asking() -> None:
-    async def steps(robots: Robots, web: Web, clock: Clock) -> None:
-        assert robots.known("http://a.test") is None
-        await robots.ask("http://a.test/x")
-        known = robots.known("http://a.test")
+def test_cached_values_are_returned_without_a_request() -> None:
+    async def steps(robots: RobotsCache, web: Web, clock: Clock) -> None:
+        assert robots.get_cached("http://a.test") is None
+        await robots.check_url("http://a.test/x")
+        known = robots.get_cached("http://a.test")
         assert known is not None
         assert (known.delay, known.sitemaps) == (5.0, ("http://a.test/s.xml",))
 
-    during(steps, answer(200, FORBIDDING))
+    run_steps(steps, answer(200, FORBIDDING))

@@ -1,4 +1,4 @@
-"""A frontier that looks at everything each time: too slow to use, too simple to be wrong."""
+"""Reference frontier (oracle) for the conformance tests: it scans all links in each call, slow but simple."""
 
 from __future__ import annotations
 
@@ -8,21 +8,33 @@ import os
 import shutil
 import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
 
 import pytest
-from tests.redis_server import RedisServer, running
+from msgspec.structs import replace
+from tests.helpers.redis_server import RedisServer, running
 
-from topicrawl.frontier.contract import LATELY, Counts, Entry, Frontier, Lease, Offer, Rules
-from topicrawl.frontier.memory import Memory
-from topicrawl.frontier.redis import Redis
-from topicrawl.frontier.redis_crawl import first_facts
-from topicrawl.frontier.redis_server import Server, library
-from topicrawl.frontier.sqlite import Sqlite
-from topicrawl.records import Link, Place
-from topicrawl.urls import host as host_of
+from topicrawl.frontier.base import (
+    EXPECTED_SECONDS,
+    NO_LIMITS,
+    SLOW_LEASE_SECONDS,
+    Frontier,
+    FrontierCounts,
+    FrontierEntry,
+    FrontierRules,
+    Lease,
+    LeaseLimits,
+    Offer,
+)
+from topicrawl.frontier.memory import MemoryFrontier
+from topicrawl.frontier.redis.frontier import RedisFrontier
+from topicrawl.frontier.redis.server import RedisConnection, load_library
+from topicrawl.frontier.redis.shared_crawl import build_initial_facts
+from topicrawl.frontier.sqlite.frontier import SqliteFrontier
+from topicrawl.models import Link, Priority
+from topicrawl.urls import get_host as host_of
 
 
 @dataclass
@@ -36,7 +48,7 @@ class Clock:
 @dataclass
 class Item:
     link: Link
-    place: Place
+    place: Priority
     first_score: float
     seq: int
     state: str = "waiting"
@@ -44,6 +56,7 @@ class Item:
     reason: str = ""
     token: int = 0
     until: float = 0.0
+    since: float = 0.0
     completed: bool = False
 
     @property
@@ -61,72 +74,89 @@ class Host:
     starts: list[float] = field(default_factory=list)
 
 
-def kept(link: Link) -> Link:
+def stored_fields(link: Link) -> Link:
+    """Return a link with the fields that a frontier stores."""
     return Link(link.url, link.source, link.anchor, depth=link.depth)
 
 
 class Oracle:
-    """The contract, word for word.
+    """Literal implementation of the frontier contract.
 
-    `shared`: for many workers. Then little is kept of links that are done, a killed process leaves its leases behind
-    until they are overdue, and a request may have left late in an overdue lease.
+    With `shared` it models a frontier for many workers: it stores little of done links, the leases of a killed process
+    stay active until they expire, and a request may have started late in an expired lease.
     """
 
-    def __init__(self, rules: Rules, clock: Clock, *, shared: bool = False) -> None:
+    def __init__(self, rules: FrontierRules, clock: Clock, *, shared: bool = False) -> None:
         self.rules, self.clock, self.shared = rules, clock, shared
         self.numbers = 0
         self.items: dict[str, Item] = {}
         self.hosts: dict[str, Host] = {}
-        self.before = self.noted = clock()  # what the clock showed last, and what was written down of it
+        self.before = self.noted = clock()  # last reading of the clock, and last saved reading
         self.offset, self.tokens = 0.0, 0
-        self.lately: list[float] = []  # scores of what was leased
 
-    # What can be asked
+    # Queries
 
-    def places(self, urls: Sequence[str]) -> dict[str, Place]:
+    def get_priorities(self, urls: Sequence[str]) -> dict[str, Priority]:
         return {u: self.items[u].place for u in urls if u in self.items and self.items[u].state == "waiting"}
 
-    def find(self, url: str) -> Entry | None:
+    def get_entry(self, url: str) -> FrontierEntry | None:
         item = self.items.get(url)
-        return item and Entry(item.link, item.place, item.state, item.attempts, item.first_score, item.reason)
+        return item and FrontierEntry(item.link, item.place, item.state, item.attempts, item.first_score, item.reason)
 
-    def best(self, n: int) -> list[Entry]:
+    def get_best_entries(self, n: int) -> list[FrontierEntry]:
         waiting = sorted(self.all("waiting"), key=lambda item: (-item.place.score, item.seq))
-        return [self.find(item.link.url) for item in waiting[:n]]
+        return [self.get_entry(item.link.url) for item in waiting[:n]]
 
-    def counts(self) -> Counts:
+    def get_counts(self) -> FrontierCounts:
         states = [item.state for item in self.items.values()]
-        return Counts(*(states.count(s) for s in ("waiting", "leased", "done", "dropped")), len(self.hosts))
+        return FrontierCounts(*(states.count(s) for s in ("waiting", "leased", "done", "dropped")), len(self.hosts))
 
-    # What can be done
+    # Operations
 
     def add(self, offers: Sequence[Offer]) -> int:
         self.now()
-        return self.take(offers)
+        return self.apply_offers(offers)
 
-    def lease(self, n: int, *, focus: float = 0.0, few: int = 0) -> list[Lease]:
-        now, found = self.now(), []
-        able = [item.place.score for item in self.all("waiting") if self.may_be_asked(item.host, now)]
-        best = max(self.lately[-LATELY:], default=0.0) if focus else 0.0
-        floor = focus * best if best > 0 else -inf
-        if max(able, default=-inf) < floor and (few := few - len(self.all("leased"))) > 0:
-            n, floor = min(n, few), -inf
-        while len(found) < n:
-            ready = [item for item in self.all("waiting") if self.may_be_asked(item.host, now)]
+    def lease(self, n: int, limits: LeaseLimits = NO_LIMITS) -> list[Lease]:
+        now, leases = self.now(), []
+        poor_score, max_poor = self.poor_score(limits, now), self.max_poor(limits)
+        while len(leases) < n:
+            ready = [item for item in self.all("waiting") if self.is_ready(item.host, now)]
             if not ready:
                 break
             item = min(ready, key=lambda item: (-item.place.score, item.seq))
-            if item.place.score < floor:
+            poor = item.place.score < poor_score
+            if item.place.score < limits.min_score:
+                break
+            if poor and sum(lease.is_poor for lease in leases) >= max_poor:
                 break
             self.tokens += 1
-            item.state, item.token, item.until = "leased", self.tokens, now + self.rules.lease_seconds
+            item.state, item.token, item.since = "leased", self.tokens, now
+            item.until = now + self.rules.lease_seconds
             item.attempts += 1
-            self.lately.append(item.place.score)
             self.host(item.host).last = now
             self.host(item.host).starts.append(now)
             until = item.until - self.offset
-            found.append(Lease(item.link, item.place, item.host, item.token, item.attempts, until))
-        return found
+            leases.append(Lease(item.link, item.place, item.host, item.token, item.attempts, until, poor))
+        return leases
+
+    def poor_score(self, limits: LeaseLimits, now: float) -> float:
+        """Return the score below which links are poor."""
+        known = [item.place.score for item in self.all("waiting") if self.is_expected(item.host, now)]
+        known += [item.place.score for item in self.all("leased") if item.since + SLOW_LEASE_SECONDS >= now]
+        best = max(known, default=0.0) if limits.focus else 0.0
+        return limits.focus * best if best > 0 else -inf
+
+    def max_poor(self, limits: LeaseLimits) -> int:
+        """Return how many poor links may be leased."""
+        return max(limits.max_poor, limits.min_leased - len(self.all("leased")))
+
+    def is_expected(self, name: str, now: float) -> bool:
+        """Return whether a host is ready, or will be after its crawl delay."""
+        host = self.host(name)
+        soon = self.ready_at(name) - min(host.delay, EXPECTED_SECONDS) <= now
+        is_slow = host.last + SLOW_LEASE_SECONDS < now
+        return soon and self.has_pages_left(name) and (self.has_room(name) or not is_slow)
 
     def complete(
         self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0, unused: bool = False
@@ -134,28 +164,25 @@ class Oracle:
         now, item = self.now(), self.items[lease.link.url]
         if item.state != "leased" or item.token != lease.token:
             return False
-        self.spare(item.host, unused)
+        self.refund_delay(item.host, unused)
         item.state, item.reason, item.completed = "done", reason, True
-        self.forget(item)
+        self.discard_fields(item)
         self.postpone(item.host, now, wait)
         if self.is_spent(item.host):
             for other in self.all("waiting"):
                 if other.host == item.host:
                     other.state, other.reason = "dropped", "host_budget"
-                    self.forget(other)
-        self.take(offers)
+                    self.discard_fields(other)
+        self.apply_offers(offers)
         return True
 
-    def give_back(self, lease: Lease, *, wait: float = 0.0, count: bool = True, unused: bool = False) -> bool:
+    def release(self, lease: Lease, *, wait: float = 0.0, count_attempt: bool = True, unused: bool = False) -> bool:
         now, item = self.now(), self.items[lease.link.url]
         if item.state != "leased" or item.token != lease.token:
             return False
-        self.spare(item.host, unused)
-        del self.lately[:-LATELY]
-        if unused and item.place.score in self.lately:
-            self.lately.remove(item.place.score)
+        self.refund_delay(item.host, unused)
         self.postpone(item.host, now, wait)
-        self.put_back(item, count=count)
+        self.requeue(item, count=count_attempt)
         return True
 
     def extend(self, lease: Lease) -> bool:
@@ -165,18 +192,18 @@ class Oracle:
         item.until = now + self.rules.lease_seconds
         return True
 
-    def settle(self, urls: Iterable[str], reason: str) -> None:
+    def mark_done(self, urls: Iterable[str], reason: str) -> None:
         self.now()
         for url in urls:
             self.host(host_of(url))
-            item = self.items.setdefault(url, Item(Link(url), Place(0.0), 0.0, self.number()))
+            item = self.items.setdefault(url, Item(Link(url), Priority(0.0), 0.0, self.next_number()))
             if item.state in ("waiting", "dropped"):
                 item.state, item.reason, item.attempts = "done", reason, 0
-                self.forget(item)
+                self.discard_fields(item)
 
     def reopen(self, offers: Sequence[Offer]) -> None:
         self.now()
-        self.take(offers, reopen=True)
+        self.apply_offers(offers, reopen=True)
 
     def rescore(self, scores: Mapping[str, float]) -> int:
         self.now()
@@ -185,7 +212,7 @@ class Oracle:
             self.items[url].place = replace(self.items[url].place, score=scores[url])
         return len(waiting)
 
-    def set_delay(self, host: str, delay: float) -> None:
+    def set_host_delay(self, host: str, delay: float) -> None:
         self.now()
         self.host(host).delay = max(self.rules.delay, delay)
 
@@ -193,51 +220,53 @@ class Oracle:
         self.now()
         self.host(host).blocked = until + self.offset
 
-    def next_ready(self) -> float | None:
+    def seconds_until_ready(self, limits: LeaseLimits = NO_LIMITS) -> float | None:
         now, times = self.now(), [inf]
+        least = limits.min_score
+        if self.max_poor(limits) <= 0:
+            least = max(least, self.poor_score(limits, now))
         for item in self.all("waiting"):
-            if self.has_room(item.host):
+            if self.has_room(item.host) and item.place.score >= least:
                 times.append(self.ready_at(item.host))
         for item in self.all("leased"):
             times.append(max(item.until, self.ready_at(item.host)))
         return None if min(times) == inf else max(0.0, min(times) - now)
 
-    # What can happen
+    # Process events
 
     def close(self) -> None:
-        """The process ends properly."""
+        """Close the frontier properly."""
         self.now()
         for item in self.all("leased"):
-            self.put_back(item, count=False)
+            self.requeue(item, count=False)
 
     def crash(self) -> None:
-        """The process is killed: nobody writes down what the clock shows, and requests may have just begun."""
+        """Simulate a kill: the reading of the clock is not saved, and requests may have just started."""
         if self.shared:
             return
         for item in self.all("leased"):
-            self.put_back(item, count=True)
+            self.requeue(item, count=True)
         self.before = self.noted
         for host in self.hosts.values():
             host.last = inf
 
     def open(self) -> None:
-        """The next process goes on with the same file."""
+        """Simulate a new process that opens the same file."""
         if self.shared:
             return
         now = self.now()
-        self.lately.clear()
         self.noted = self.before
         for host in self.hosts.values():
             host.last = min(host.last, now)
             host.hold = min(host.hold, now + host.wait)
 
-    # What it rests on
+    # Helpers
 
     def all(self, state: str) -> list[Item]:
         return [item for item in self.items.values() if item.state == state]
 
     def now(self) -> float:
-        """Time goes on from where it was when the clock is set back. Overdue leases end here."""
+        """Return the monotonic time, after expired leases have been requeued."""
         time = self.clock()
         if time < self.before:
             self.offset += self.before - time
@@ -245,7 +274,7 @@ class Oracle:
         self.before = time
         for item in self.all("leased"):
             if item.until <= time + self.offset:
-                self.put_back(item, count=True)
+                self.requeue(item, count=True)
                 if self.shared:
                     host, late = self.host(item.host), item.until - 0.2 * self.rules.lease_seconds
                     host.hold = max(host.hold, late + host.delay)
@@ -258,7 +287,7 @@ class Oracle:
         host = self.host(name)
         return max(host.last + host.delay, host.hold, host.blocked)
 
-    def of_host(self, name: str, state: str) -> int:
+    def count_links(self, name: str, state: str) -> int:
         return sum(item.host == name for item in self.all(state))
 
     def pages(self, name: str) -> int:
@@ -268,15 +297,17 @@ class Oracle:
         return 0 < self.rules.host_pages <= self.pages(name)
 
     def has_room(self, name: str) -> bool:
-        leased, rules = self.of_host(name, "leased"), self.rules
-        if 0 < rules.host_pages <= self.pages(name) + leased:
-            return False
-        return not rules.parallel or leased < rules.parallel
+        return self.has_pages_left(name) and (
+            not self.rules.parallel or self.count_links(name, "leased") < self.rules.parallel
+        )
 
-    def may_be_asked(self, name: str, now: float) -> bool:
+    def has_pages_left(self, name: str) -> bool:
+        return not 0 < self.rules.host_pages <= self.pages(name) + self.count_links(name, "leased")
+
+    def is_ready(self, name: str, now: float) -> bool:
         return self.ready_at(name) <= now and self.has_room(name)
 
-    def spare(self, name: str, unused: bool) -> None:
+    def refund_delay(self, name: str, unused: bool) -> None:
         if unused:
             self.host(name).last -= self.host(name).delay
 
@@ -285,33 +316,33 @@ class Oracle:
         if wait > 0 and now + wait > host.hold:
             host.hold, host.wait = now + wait, wait
 
-    def put_back(self, item: Item, *, count: bool) -> None:
+    def requeue(self, item: Item, *, count: bool) -> None:
         item.state = "waiting"
         if not count:
             item.attempts -= 1
         elif item.attempts >= self.rules.attempts:
             item.state, item.reason = "dropped", "set_aside"
-            self.forget(item)
+            self.discard_fields(item)
 
-    def number(self) -> int:
+    def next_number(self) -> int:
         self.numbers += 1
         return self.numbers
 
-    def forget(self, item: Item) -> None:
-        """Of what is done or dropped for good, only that remains; of what had no room, the score to beat."""
+    def discard_fields(self, item: Item) -> None:
+        """Discard the fields of a closed link. A link dropped for lack of capacity keeps the score to exceed."""
         if self.shared:
             score = item.place.score if item.reason == "dropped" else 0.0
-            item.link, item.place, item.first_score, item.attempts = Link(item.link.url), Place(score), score, 0
+            item.link, item.place, item.first_score, item.attempts = Link(item.link.url), Priority(score), score, 0
 
-    def remember(self, item: Item, link: Link, place: Place) -> None:
-        """What was forgotten is as if it had just been found."""
+    def restore_fields(self, item: Item, link: Link, place: Priority) -> None:
+        """Treat a link whose fields were discarded as newly found."""
         if self.shared:
-            item.link, item.first_score, item.seq = link, place.score, self.number()
+            item.link, item.first_score, item.seq = link, place.score, self.next_number()
 
-    def take(self, offers: Sequence[Offer], *, reopen: bool = False) -> int:
+    def apply_offers(self, offers: Sequence[Offer], *, reopen: bool = False) -> int:
         new = 0
         for offer in offers:
-            link, place = kept(offer.link), offer.place
+            link, place = stored_fields(offer.link), offer.priority
             item = self.items.get(link.url)
             self.host(host_of(link.url))
             if reopen and item and item.state == "done":
@@ -319,37 +350,37 @@ class Oracle:
                 if self.is_spent(item.host):
                     item.completed = was_completed
                 else:
-                    self.remember(item, link, place)
+                    self.restore_fields(item, link, place)
                     depth = min(link.depth, item.link.depth)
                     item.state, item.attempts, item.reason = "waiting", 0, ""
                     item.place, item.link = place, replace(link, depth=depth)
             elif self.is_spent(host_of(link.url)):
                 pass
             elif item is None:
-                self.items[link.url] = Item(link, place, place.score, self.number())
+                self.items[link.url] = Item(link, place, place.score, self.next_number())
                 new += 1
             else:
-                self.take_known(item, offer)
+                self.apply_offer(item, offer)
         waiting = sorted(self.all("waiting"), key=lambda item: (item.place.score, -item.seq))
         if 0 < self.rules.capacity < len(waiting):
             for item in waiting[: len(waiting) - int(self.rules.capacity * 0.9)]:
                 item.state, item.reason = "dropped", "dropped"
-                self.forget(item)
+                self.discard_fields(item)
         return new
 
-    def take_known(self, item: Item, offer: Offer) -> None:
-        better = offer.place.score > item.place.score
+    def apply_offer(self, item: Item, offer: Offer) -> None:
+        better = offer.priority.score > item.place.score
         if better and item.reason == "dropped" and item.state == "dropped":
             item.state, item.reason = "waiting", ""
-            self.remember(item, kept(offer.link), offer.place)
+            self.restore_fields(item, stored_fields(offer.link), offer.priority)
         if item.state == "waiting" and (better or offer.replace):
-            item.place = offer.place
+            item.place = offer.priority
             if better:
-                item.link = replace(kept(offer.link), depth=min(offer.link.depth, item.link.depth))
+                item.link = replace(stored_fields(offer.link), depth=min(offer.link.depth, item.link.depth))
 
 
 class InMemory:
-    """Nothing outlives it."""
+    """Memory frontier: nothing persists."""
 
     share, shared = 1.0, False
     endings: tuple[str, ...] = ()
@@ -357,12 +388,12 @@ class InMemory:
     def __init__(self, folder: Path) -> None:
         pass
 
-    def open(self, rules: Rules, clock: Clock) -> Frontier:
-        return Memory(rules, clock)
+    def open(self, rules: FrontierRules, clock: Clock) -> Frontier:
+        return MemoryFrontier(rules, clock)
 
 
 class InFile:
-    """One file; a crash is a copy of it as it was at that instant."""
+    """SQLite frontier. A crash is simulated by a copy of the file at that instant."""
 
     share, shared = 1.0, False
     endings: tuple[str, ...] = ("close", "crash")
@@ -374,9 +405,9 @@ class InFile:
     def path(self) -> Path:
         return self.folder / f"frontier-{self.crashes}.db"
 
-    def open(self, rules: Rules, clock: Clock) -> Frontier:
-        # Small caches, so that all ways are taken.
-        return Sqlite(self.path, rules, clock, cached=40, idle=2)
+    def open(self, rules: FrontierRules, clock: Clock) -> Frontier:
+        # Small caches, so that all code paths are tested.
+        return SqliteFrontier(self.path, rules, clock, cache_size=40, max_idle_hosts=2)
 
     async def crash(self, frontier: Frontier) -> None:
         old = self.path
@@ -387,9 +418,9 @@ class InFile:
 
 
 class InRedis:
-    """One crawl in a server; a crash is a connection that ends without a word."""
+    """Redis frontier. A crash is simulated by closing the connection without releasing the leases."""
 
-    # Asking a server takes its time; TOPICRAWL_SHARE=1 does all that is done to the others.
+    # A server is slower, so run fewer operations; TOPICRAWL_SHARE=1 runs as many as for the others.
     share, shared = float(os.environ.get("TOPICRAWL_SHARE", "0.2")), True
     endings: tuple[str, ...] = ("close", "crash")
     server: RedisServer
@@ -398,16 +429,16 @@ class InRedis:
         self.base = f"{{topicrawl}}:{folder}"
         self.epoch = ""
 
-    def open(self, rules: Rules, clock: Clock) -> Frontier:
+    def open(self, rules: FrontierRules, clock: Clock) -> Frontier:
         if not self.epoch:
-            facts = first_facts(rules)
+            facts = build_initial_facts(rules)
             self.epoch = facts["epoch"]
             self.command("HSET", f"{self.base}:c", *(text for pair in facts.items() for text in pair))
-        return Redis(Server(self.server.address), self.base, self.epoch, "worker", clock=clock)
+        return RedisFrontier(RedisConnection(self.server.address), self.base, self.epoch, "worker", clock=clock)
 
     async def crash(self, frontier: Frontier) -> None:
-        assert isinstance(frontier, Redis)
-        await frontier.server.close()
+        assert isinstance(frontier, RedisFrontier)
+        await frontier.connection.close()
 
     def command(self, *words: str) -> None:
         with socket.create_connection(("127.0.0.1", self.server.port)) as line:
@@ -416,8 +447,9 @@ class InRedis:
             assert line.recv(64).startswith(b":")
 
 
-#: Every implementation; a new one is put into this table.
+#: All implementations under test.
 KINDS = {"memory": InMemory, "file": InFile, "redis": InRedis}
+Kind = InMemory | InFile | InRedis
 
 
 @pytest.fixture(scope="session")
@@ -425,29 +457,29 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServ
     if importlib.util.find_spec("redis") is None:
         pytest.skip("redis-py is not installed: pip install 'topicrawl[cluster]'")
     with running(tmp_path_factory.mktemp("redis")) as server:
-        asyncio.run(with_little_room(server.address))
+        asyncio.run(load_small_library(server.address))
         yield server
 
 
-async def with_little_room(address: str) -> None:
-    """Room for three links with their host, so that all ways between host and queue are taken."""
-    _, text = library()
-    assert "local ROOM = 8 *" in text
-    server = Server(address)
-    await server.ask("FUNCTION", "LOAD", text.replace("local ROOM = 8 *", "local ROOM = 3 *"))
+async def load_small_library(address: str) -> None:
+    """Load the function with space for three links per host, so that all paths between host and queue are tested."""
+    _, text = load_library()
+    assert "local MAX_BEST_SIZE = 8 *" in text
+    server = RedisConnection(address)
+    await server.execute("FUNCTION", "LOAD", text.replace("local MAX_BEST_SIZE = 8 *", "local MAX_BEST_SIZE = 3 *"))
     await server.close()
 
 
 @pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest, tmp_path: Path) -> InMemory | InFile | InRedis:
-    found = KINDS[request.param](tmp_path)
-    if isinstance(found, InRedis):
-        found.server = request.getfixturevalue("redis_server")
-    return found
+def kind(request: pytest.FixtureRequest, tmp_path: Path) -> Kind:
+    kind_ = KINDS[request.param](tmp_path)
+    if isinstance(kind_, InRedis):
+        kind_.server = request.getfixturevalue("redis_server")
+    return kind_
 
 
 @pytest.fixture
-def kinds() -> dict[str, type[InMemory] | type[InFile] | type[InRedis]]:
+def kinds() -> dict[str, type[Kind]]:
     return KINDS
 
 

@@ -1,10 +1,11 @@
-"""Strategies against tasks: fair, the same each time, resumed where it was stopped, and nothing that is silently 0."""
+"""Comparison of strategies: fair, deterministic, resumable, with a reason for every missing result."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,24 +13,34 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.longer import LONG
+from tests.helpers.comparison import build_comparison
+from tests.helpers.markers import LONG
 
 from topicrawl.errors import StrategyError, UsageError
-from topicrawl.lab.compare import Asked, Comparison, Table, drawn, entrants, planned
+from topicrawl.lab.compare import (
+    Comparison,
+    ComparisonConfig,
+    WebMetadata,
+    draw_examples,
+    plan_comparison,
+    resolve_strategies,
+)
+from topicrawl.lab.leaderboard import Leaderboard, leaderboard_to_rows, row_auc
 from topicrawl.lab.measures import auc as auc_of_urls
-from topicrawl.lab.results import Results
+from topicrawl.lab.parsed_web import ParsedWeb
+from topicrawl.lab.report.files import write_report
+from topicrawl.lab.results import ResultsFile
 from topicrawl.lab.run import ORACLE
-from topicrawl.lab.sample import SampleWeb
-from topicrawl.lab.standings import Standings, auc, figures
-from topicrawl.lab.tasks import aim, read_aliases, read_labels, read_tasks
-from topicrawl.lab.web import ParsedWeb
+from topicrawl.lab.tasks import read_labels, read_tasks, resolve_task
+from topicrawl.sample_web.recording import RecordedTask, build_response, write_pages, write_tables
+from topicrawl.sample_web.web import SampleWeb
 
 COSTS = ("cpu", "training", "memory")
 
 
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small recorded web with three tasks, one of which cannot be run."""
+    """A small recorded web with three tasks. The third has no targets and cannot be run."""
     folder = tmp_path_factory.mktemp("web") / "sample"
     SampleWeb(pages=400, hosts=20).write(folder)
     tasks = json.loads((folder / "tasks.json").read_text("utf-8"))[:3]
@@ -38,13 +49,14 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def compared(asked: Asked, out: Path, jobs: int = 2) -> Comparison:
+def run_comparison(asked: ComparisonConfig, out: Path, jobs: int = 2) -> Comparison:
     async def run() -> Comparison:
-        plan = Comparison(asked, entrants(asked.strategies))
-        async for _ in plan.read(jobs):
+        """Parse the webs, load the tasks and execute the runs."""
+        plan = Comparison(asked, resolve_strategies(asked.strategies))
+        async for _ in plan.parse_webs(jobs):
             pass
-        plan.plan()
-        results = Results(out / "results.jsonl")
+        plan.load_tasks()
+        results = ResultsFile(out / "results.jsonl")
         async for _ in plan.run(results, jobs):
             pass
         results.close()
@@ -53,20 +65,20 @@ def compared(asked: Asked, out: Path, jobs: int = 2) -> Comparison:
     return asyncio.run(run())
 
 
-def quality(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def drop_costs(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{key: value for key, value in row.items() if key not in COSTS} for row in rows]
 
 
 @pytest.fixture(scope="module")
-def asked(web: Path, tmp_path_factory: pytest.TempPathFactory) -> Asked:
+def asked(web: Path, tmp_path_factory: pytest.TempPathFactory) -> ComparisonConfig:
     cache = tmp_path_factory.mktemp("cache")
-    return Asked([web], ["best_first", "nb4", "best_first+examples"], fetches=60, examples=6, cache=cache)
+    return ComparisonConfig([web], ["best_first", "nb4", "best_first+examples"], fetches=60, examples=6, cache=cache)
 
 
 @pytest.fixture(scope="module")
-def done(asked: Asked, tmp_path_factory: pytest.TempPathFactory) -> tuple[Comparison, Path]:
+def done(asked: ComparisonConfig, tmp_path_factory: pytest.TempPathFactory) -> tuple[Comparison, Path]:
     out = tmp_path_factory.mktemp("out")
-    return compared(asked, out), out
+    return run_comparison(asked, out), out
 
 
 def test_every_strategy_runs_on_every_task_with_the_oracle_and_breadth_first(done: tuple[Comparison, Path]) -> None:
@@ -78,68 +90,87 @@ def test_every_strategy_runs_on_every_task_with_the_oracle_and_breadth_first(don
     assert plan.failures == []
 
 
-def test_a_task_that_cannot_be_run_is_named_with_the_reason(done: tuple[Comparison, Path]) -> None:
+def test_a_task_that_cannot_be_run_is_reported_with_the_reason(done: tuple[Comparison, Path]) -> None:
     ((name, reason),) = done[0].skipped
     assert name.startswith("sample 3: ")
     assert "dragons" in reason
 
 
-def test_every_run_was_asked_on_its_way_what_it_would_still_find(done: tuple[Comparison, Path]) -> None:
+def test_every_run_has_recall_forecasts(done: tuple[Comparison, Path]) -> None:
     for row in done[0].rows:
         if row["strategy"] != ORACLE:
             assert row["foresight"]["labels"]["found"] == len(row["found"])
             assert [answer[0] for answer in row["foresight"]["judged"]["answers"]] == [18, 30, 42]
 
 
-def test_example_pages_count_for_nobody(done: tuple[Comparison, Path]) -> None:
-    for match in done[0].matches:
+def test_example_pages_are_not_targets_for_any_strategy(done: tuple[Comparison, Path]) -> None:
+    for match in done[0].tasks:
         assert match.relevant
         assert not set(match.relevant) & set(match.targets)
         assert not set(match.irrelevant) & set(match.targets)
         assert not set(match.relevant) & set(match.task.seeds)
-    assert {row["targets"] for row in done[0].rows} == {len(match.targets) for match in done[0].matches}
+    assert {row["targets"] for row in done[0].rows} == {len(match.targets) for match in done[0].tasks}
 
 
-def test_examples_are_drawn_without_chance_and_leave_most_targets(web: Path) -> None:
-    graph, labels, aliases = ParsedWeb(web, cached=False).graph(), read_labels(web), read_aliases(web)
-    table = Table(labels, aliases, graph)
-    found = aim(read_tasks(web)[0], labels, graph, aliases)
-    relevant, irrelevant = drawn(found, table, 10_000)
-    assert (relevant, irrelevant) == drawn(found, Table(dict(reversed(labels.items())), aliases, graph), 10_000)
-    assert len(set(relevant) & found.targets) == len(found.targets) // 4
-    assert drawn(found, table, 3)[0] == relevant[:3]
-    assert drawn(found, table, 0) == ((), ())
+def test_examples_are_deterministic_and_leave_most_targets(web: Path) -> None:
+    parsed = ParsedWeb(web, cached=False)
+    graph, labels, aliases = parsed.build_graph(), read_labels(web), parsed.find_redirects()
+    table = WebMetadata(labels, aliases, graph)
+    resolved = resolve_task(read_tasks(web)[0], labels, graph, aliases)
+    relevant, irrelevant = draw_examples(resolved, table, 10_000)
+    assert (relevant, irrelevant) == draw_examples(
+        resolved, WebMetadata(dict(reversed(labels.items())), aliases, graph), 10_000
+    )
+    assert len(set(relevant) & resolved.targets) == len(resolved.targets) // 4
+    assert draw_examples(resolved, table, 3)[0] == relevant[:3]
+    assert draw_examples(resolved, table, 0) == ((), ())
+
+
+def test_seeds_and_targets_may_be_pages_that_redirect(tmp_path: Path) -> None:
+    seed, hub, old, page = (f"http://{name}.example/" for name in ("seed", "hub", "old", "page"))
+    refresh = '<meta http-equiv="refresh" content="0; url={}">'
+    bodies = {seed: refresh.format(hub), hub: f'<a href="{old}">old</a>', old: refresh.format(page), page: "dengue"}
+    responses = [build_response(url, 200, {"content-type": "text/html"}, body.encode()) for url, body in bodies.items()]
+    write_pages(tmp_path, responses, description="meta refreshes")
+    task = RecordedTask("web", "dengue", "dengue", ["Dengue"], ["http://alias.example/"], 0, 1)
+    write_tables(tmp_path, {old: ["Dengue"]}, {}, [task], {"http://alias.example/": seed})
+    comparison = plan_comparison(ComparisonConfig([tmp_path], ["breadth_first"], cached=False))
+    assert [match.targets for match in comparison.tasks] == [(page,)]
+    assert comparison.skipped == []
 
 
 @LONG
 def test_the_table_is_the_same_whatever_the_hash_seed_and_however_many_jobs(
-    asked: Asked, done: tuple[Comparison, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    asked: ComparisonConfig, done: tuple[Comparison, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYTHONHASHSEED", "7")  # the runs before had one that nobody chose
-    assert quality(compared(asked, tmp_path, jobs=1).rows) == quality(done[0].rows)
+    monkeypatch.setenv("PYTHONHASHSEED", "7")  # the earlier runs used a random hash seed
+    assert drop_costs(run_comparison(asked, tmp_path, jobs=1).rows) == drop_costs(done[0].rows)
 
 
-def test_a_comparison_goes_on_where_it_was_stopped(asked: Asked, done: tuple[Comparison, Path], tmp_path: Path) -> None:
+@LONG
+def test_an_interrupted_comparison_resumes(
+    asked: ComparisonConfig, done: tuple[Comparison, Path], tmp_path: Path
+) -> None:
     lines = (done[1] / "results.jsonl").read_text("utf-8").splitlines(keepends=True)
-    # As after a kill: half of the lines, and the last one cut off.
+    # As after a kill: half of the lines, the last one truncated.
     (tmp_path / "results.jsonl").write_text("".join(lines[:5]) + lines[5][:40], "utf-8")
-    again = compared(asked, tmp_path)
-    assert quality(again.rows) == quality(done[0].rows)
+    again = run_comparison(asked, tmp_path)
+    assert drop_costs(again.rows) == drop_costs(done[0].rows)
     after = (tmp_path / "results.jsonl").read_text("utf-8").splitlines(keepends=True)
     assert after[:5] == lines[:5]
     assert len(after) == len(lines) + 1
 
 
-def test_what_is_asked_again_is_not_run_again(asked: Asked, done: tuple[Comparison, Path]) -> None:
+def test_a_repeated_comparison_runs_nothing_again(asked: ComparisonConfig, done: tuple[Comparison, Path]) -> None:
     before = (done[1] / "results.jsonl").read_bytes()
-    again = compared(asked, done[1])
+    again = run_comparison(asked, done[1])
     assert again.rows == done[0].rows
     assert (done[1] / "results.jsonl").read_bytes() == before
 
 
-def test_a_change_of_the_question_is_another_question(asked: Asked) -> None:
-    def keys(question: Asked, *names: str) -> set[str]:
-        return {key for key, _, spec, _ in planned(question).requests() if not names or spec in names}
+def test_result_keys_depend_on_the_configuration(asked: ComparisonConfig) -> None:
+    def keys(config: ComparisonConfig, *names: str) -> set[str]:
+        return {key for key, _, spec, _ in plan_comparison(config).build_requests() if not names or spec in names}
 
     before = keys(asked)
     assert before == keys(replace(asked, cached=False))
@@ -148,57 +179,91 @@ def test_a_change_of_the_question_is_another_question(asked: Asked) -> None:
 
 
 @LONG
-def test_a_strategy_that_lacks_its_input_or_breaks_is_named_with_the_reason(
+def test_a_failed_strategy_is_reported_with_the_reason(
     web: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = (
         "import os, signal\n"
         "from topicrawl.strategies.breadth_first import BreadthFirst\n"
-        "class Divides(BreadthFirst):\n    name = 'divides'\n    def place(self, links, visit): return 1 / 0\n"
+        "class Divides(BreadthFirst):\n    name = 'divides'\n    def score_links(self, links, visit): return 1 / 0\n"
         "class Dies(BreadthFirst):\n    name = 'dies'\n"
-        "    def place(self, links, visit): os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    def score_links(self, links, visit): os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     (tmp_path / "faulty.py").write_text(broken, "utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    asked = Asked([web], ["nb4", "faulty:Divides", "faulty:Dies"], fetches=10, examples=0, cache=tmp_path / "cache")
-    plan = compared(asked, tmp_path / "out")
+    asked = ComparisonConfig(
+        [web], ["nb4", "faulty:Divides", "faulty:Dies"], fetches=10, examples=0, cache=tmp_path / "cache"
+    )
+    plan = run_comparison(asked, tmp_path / "out")
     reasons = {row["strategy"]: row["failure"] for row in plan.failures}
     assert set(reasons) == {"nb4", "faulty:Divides", "faulty:Dies"}
     assert "examples" in reasons["nb4"]
     assert "ZeroDivisionError" in reasons["faulty:Divides"]
     assert "signal 9" in reasons["faulty:Dies"]
-    assert Standings(plan.rows, 10).names == ["breadth_first"]
+    assert Leaderboard(plan.rows, 10).names == ["breadth_first"]
 
 
 def test_breadth_first_is_0_and_the_oracle_1_by_construction(done: tuple[Comparison, Path]) -> None:
-    standings = Standings(done[0].rows, 60)
-    named = {row["strategy"]: row for row in figures(standings)}
-    assert named["breadth_first"]["nauc"] == named["breadth_first"]["nauc_low"] == 0
-    assert named[ORACLE]["nauc"] == named[ORACLE]["nauc_high"] == 1
+    standings = Leaderboard(done[0].rows, 60)
+    named = {row["strategy"]: row for row in leaderboard_to_rows(standings)}
+    assert named["breadth_first"]["nauc"] == 0
+    assert named[ORACLE]["nauc"] == 1
     assert all(row["nauc"] < 1 for row in named.values() if row["strategy"] != ORACLE)
 
 
-def test_areas_are_those_of_the_measures() -> None:
+def test_the_auc_of_a_row_equals_the_auc_of_the_urls() -> None:
     row = {"found": [2, 5], "targets": 4, "budget": 8}
-    assert auc(row) == auc_of_urls(["s", "a", "x", "x", "b"], {"a", "b", "c", "d"}, 8)
+    assert row_auc(row) == auc_of_urls(["s", "a", "x", "x", "b"], {"a", "b", "c", "d"}, 8)
 
 
-def test_duels_are_fair_and_antisymmetric(done: tuple[Comparison, Path]) -> None:
-    duels = Standings(done[0].rows, 60).duels
-    lead, back = duels["best_first", "breadth_first"], duels["breadth_first", "best_first"]
+def test_two_topics_have_no_interval(done: tuple[Comparison, Path], tmp_path: Path) -> None:
+    standings = Leaderboard(done[0].rows, 60)
+    assert not standings.has_intervals
+    assert standings.missing_interval_reason == "2 tasks: no interval, which needs at least 5 tasks"
+    assert all(row["nauc_low"] is row["auc_high"] is None for row in leaderboard_to_rows(standings))
+    assert not any(difference.excludes_zero for difference in standings.pairwise_differences.values())
+    write_report(tmp_path, done[0], standings)
+    assert "nan" not in (tmp_path / "report.json").read_text("utf-8").lower()
+    assert "NaN" not in (report := (tmp_path / "report.html").read_text("utf-8"))
+    assert "2 tasks: no interval" in report
+    assert not re.search(r'[" (]nan\b', report)
+
+
+def test_pairwise_differences_are_antisymmetric() -> None:
+    duels = build_comparison(3, 5)[1].pairwise_differences
+    lead, back = duels["strategy_ab1", "breadth_first"], duels["breadth_first", "strategy_ab1"]
+    assert lead.has_limits
     assert (lead.value, lead.low, lead.high) == (-back.value, -back.high, -back.low)
 
 
-def test_unknown_strategies_and_webs_without_tasks_are_refused(web: Path, tmp_path: Path) -> None:
+def test_stored_rows_get_the_names_of_the_current_comparison(
+    asked: ComparisonConfig, done: tuple[Comparison, Path], web: Path, tmp_path: Path
+) -> None:
+    tasks = json.loads((web / "tasks.json").read_text("utf-8"))
+    (tmp_path / "second.json").write_text(json.dumps(tasks[1:2]), "utf-8")
+    before = (done[1] / "results.jsonl").read_bytes()
+    again = run_comparison(replace(asked, tasks_file=tmp_path / "second.json"), done[1])
+    assert (done[1] / "results.jsonl").read_bytes() == before
+    assert {row["task"] for row in again.rows} == {f"sample 1: {tasks[1]['topic']}"}
+
+
+def test_the_kind_of_tasks_is_a_file_of_each_web(asked: ComparisonConfig, web: Path) -> None:
+    plan = plan_comparison(replace(asked, tasks_name="tasks-phrase.json"))
+    assert [task.task.words for task in plan.tasks][:2] == [task.task.topic for task in plan.tasks][:2]
+    with pytest.raises(UsageError, match=r"nix\.json: the tasks cannot be read"):
+        plan_comparison(replace(asked, tasks_name="nix.json"))
+
+
+def test_unknown_strategies_and_webs_without_tasks_are_rejected(web: Path, tmp_path: Path) -> None:
     with pytest.raises(StrategyError, match="did you mean"):
-        entrants(["best_frist"])
+        resolve_strategies(["best_frist"])
     bare = tmp_path / "bare"
     bare.mkdir()
     for name in ("pages.warc.gz", "labels.tsv"):
         (bare / name).write_bytes((web / name).read_bytes())
     with pytest.raises(UsageError, match=r"tasks\.json"):
-        planned(Asked([bare], ["best_first"], cache=tmp_path))
+        plan_comparison(ComparisonConfig([bare], ["best_first"], cache=tmp_path))
 
 
 @LONG
@@ -210,12 +275,12 @@ def test_an_interrupted_command_loses_nothing(web: Path, tmp_path: Path) -> None
     while process.poll() is None and not (file.exists() and file.read_bytes().count(b"\n")):
         os.sched_yield()
     process.send_signal(2)
-    _, said = process.communicate(timeout=60)
-    assert b"Traceback" not in said
-    kept = file.read_bytes()
-    assert kept.endswith(b"\n")
+    _, errors = process.communicate(timeout=60)
+    assert b"Traceback" not in errors
+    written = file.read_bytes()
+    assert written.endswith(b"\n")
     if process.returncode:
         assert process.returncode == 130
     again = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
-    assert file.read_bytes().startswith(kept)
+    assert file.read_bytes().startswith(written)
     assert b"best_first" in again.stdout

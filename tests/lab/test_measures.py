@@ -1,4 +1,4 @@
-"""Measures of a crawl: laws, and the figures that the papers print."""
+"""Measures of a crawl: properties, and the figures printed in the papers."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ TARGETS = st.sets(st.sampled_from("abcdefgh"), min_size=1)
 
 
 @given(ORDERS, TARGETS)
-def test_hits_never_fall_rise_by_one_at_most_and_end_at_the_targets_that_were_fetched(
+def test_hits_rise_by_at_most_one_and_end_at_the_number_of_fetched_targets(
     fetched: list[str], targets: set[str]
 ) -> None:
-    found = measures.hits(fetched, targets)
+    found = measures.cumulative_hits(fetched, targets)
     assert all(0 <= after - before <= 1 for before, after in zip([0, *found], found, strict=False))
     assert found[-1] == len(targets & set(fetched))
 
@@ -34,7 +34,7 @@ def test_the_area_is_the_mean_of_the_recalls(fetched: list[str], targets: set[st
 def test_fetches_to_a_share_is_the_first_fetch_with_that_recall(
     fetched: list[str], targets: set[str], share: float
 ) -> None:
-    fetches = measures.fetches_to(fetched, targets, share)
+    fetches = measures.fetches_to_recall(fetched, targets, share)
     if fetches is None:
         assert measures.recall(fetched, targets, len(fetched)) < share
     else:
@@ -42,7 +42,7 @@ def test_fetches_to_a_share_is_the_first_fetch_with_that_recall(
         assert fetches == 1 or measures.recall(fetched, targets, fetches - 1) < share
 
 
-def test_a_crawl_that_ended_early_stays_at_what_it_had() -> None:
+def test_a_crawl_that_ended_early_keeps_its_last_value() -> None:
     assert measures.recall(["a"], {"a", "b"}, 100) == 0.5
     assert measures.auc(["a"], {"a", "b"}, 100) == 0.5
     assert measures.harvest_rate(["a"], {"a", "b"}, 100) == 0.01
@@ -53,7 +53,7 @@ def test_the_harvest_curve_ends_at_the_harvest_rate(fetched: list[str], targets:
     assert measures.harvest_curve(fetched, targets)[-1] == measures.harvest_rate(fetched, targets, len(fetched))
 
 
-def test_nothing_to_gain_is_not_a_number() -> None:
+def test_nauc_is_nan_if_breadth_first_equals_the_oracle() -> None:
     assert isnan(measures.nauc(0.5, 0.5, 0.5))
 
 
@@ -63,47 +63,49 @@ def test_the_ratio_of_means_is_not_the_mean_of_ratios() -> None:
     assert ratio != pytest.approx((0.5 + 1.0) / 2)
 
 
-def test_tasks_that_do_not_match_are_refused() -> None:
+def test_different_numbers_of_tasks_are_rejected() -> None:
     with pytest.raises(ValueError, match="1, 2 and 1 tasks"):
         measures.nauc_of_means([0.5], [0.5, 0.4], [0.9])
 
 
 @pytest.mark.parametrize(
-    "share_of_nothing",
+    "divide_by_zero",
     [
         lambda: measures.recall(["a"], set(), 1),
         lambda: measures.harvest_rate(["a"], {"a"}, 0),
         lambda: measures.auc(["a"], set(), 1),
-        lambda: measures.fetches_to(["a"], set(), 0.5),
+        lambda: measures.fetches_to_recall(["a"], set(), 0.5),
         lambda: measures.precision_rate(0, 0),
         lambda: measures.harvest_ratio([]),
         lambda: measures.average_similarity([]),
     ],
-)  # fmt: skip
-def test_a_share_of_nothing_is_an_error_and_no_silent_zero(share_of_nothing: object) -> None:
-    assert callable(share_of_nothing)
-    with pytest.raises(ValueError, match="a share of nothing"):
-        share_of_nothing()
+)
+def test_an_empty_denominator_is_an_error(divide_by_zero: object) -> None:
+    assert callable(divide_by_zero)
+    with pytest.raises(ValueError, match="division by zero"):
+        divide_by_zero()
 
 
 @pytest.mark.parametrize(
     ("groups", "printed", "right"),
     [
-        # Kluev 2000, Table 4 (pages chosen, of them not relevant) and Table 5 (errors of the undoubted ones).
+        # Kluev 2000, Table 4 (chosen pages, irrelevant pages among them) and Table 5 (errors of the undoubted pages).
         ({"vsm": (626, 113), "passages": (2025, 402), "directory": (2826, 598)}, 0.8635, 0.8504),
         ({"vsm": (1212, 98), "passages": (1008, 101), "directory": (2887, 306)}, 0.9376, 0.9305),
     ],
     ids=["algorithms", "programming languages"],
 )
-def test_kluev_table_6_follows_from_table_4_when_the_errors_of_table_5_are_forgotten(
+def test_kluev_table_6_follows_from_table_4_without_the_errors_of_table_5(
     groups: dict[str, tuple[int, int]], printed: float, right: float
 ) -> None:
-    sure, truly = (2678, 2571) if printed < 0.9 else (2980, 2923)
-    each = {name: Precision(pages - wrong, pages) for name, (pages, wrong) in groups.items()}
-    forgotten = measures.pooled({**each, measures.SEVERAL: Precision(sure, sure)})
-    counted = measures.pooled({**each, measures.SEVERAL: Precision(truly, sure)})
-    assert round(forgotten.value, 4) == printed
-    assert round(counted.value, 4) == right
+    undoubted, undoubted_relevant = (2678, 2571) if printed < 0.9 else (2980, 2923)
+    by_metric = {name: Precision(pages - wrong, pages) for name, (pages, wrong) in groups.items()}
+    without_errors = measures.pool_groups({**by_metric, measures.SEVERAL_METRICS: Precision(undoubted, undoubted)})
+    with_errors = measures.pool_groups(
+        {**by_metric, measures.SEVERAL_METRICS: Precision(undoubted_relevant, undoubted)}
+    )
+    assert round(without_errors.value, 4) == printed
+    assert round(with_errors.value, 4) == right
 
 
 def test_kluev_table_5_precision_of_the_undoubtedly_relevant() -> None:

@@ -1,4 +1,4 @@
-"""The table of sentences, written, filled in, read back; and what is wrong with it."""
+"""The table of labelled sentences: writing, reading, and errors in it."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from pathlib import Path
 import pytest
 
 from topicrawl.errors import UsageError
-from topicrawl.lab.summary_labels import COLUMNS, Row, read_rows, rows_of, write_rows
-from topicrawl.records import Page, Sentence, Style
-from topicrawl.text.lexicon import lexicon
+from topicrawl.lab.summary_labels import COLUMNS, SentenceRow, build_rows, read_rows, write_rows
+from topicrawl.models import Page, Sentence, Style
+from topicrawl.text.lexicon import load_lexicon
 
 HEAD = "\t".join(COLUMNS)
 LINE = "yes\tp.html\t1\tOwls hunt at night here.\t1\t0\t1\t0.125\t0.5\t0.5"
 
 
-def table(tmp_path: Path, text: str) -> Path:
+def write_table(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "sentences.tsv"
     path.write_bytes(text.encode("utf-8"))
     return path
 
 
-def test_a_page_becomes_rows_without_what_is_pruned() -> None:
-    told = (
+def test_rows_of_a_page_exclude_pruned_sentences() -> None:
+    sentences = (
         Sentence("Short.", 0),
         Sentence("Owls hunt at night here.", 1),
         Sentence("Owls are here but hidden, dear robot.", 1, Style(hidden=True)),
         Sentence("Owls hunt at night here.", 2),
     )
-    rows = rows_of(Page("http://a/", "Owls", sentences=told), lexicon("en"), anchor="night")
+    rows = build_rows(Page("http://a/", "Owls", sentences=sentences), load_lexicon("en"), anchor="night")
     assert [(row.page, row.number, row.label) for row in rows] == [("http://a/", 2, None), ("http://a/", 4, None)]
     assert rows[0].features == (1, 1, 1, 0.125, 1, 0.5)
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_written_rows_read_back_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "sentences.tsv"
     rows = [
-        Row("a b.html", 3, 'He said "owls", then left.', (1.0, 0.5, 0.0, 0.25, 0.3333, 0.5), label)
+        SentenceRow("a b.html", 3, 'He said "owls", then left.', (1.0, 0.5, 0.0, 0.25, 0.3333, 0.5), label)
         for label in (True, False, None)
     ]
     write_rows(path, [replace(rows[0], page="a\tb.html"), *rows[1:]])
@@ -46,14 +46,14 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("label", ["yes", "Yes", " y", '"yes"', "1", "TRUE"])
-def test_yes_may_be_said_in_many_ways(tmp_path: Path, label: str) -> None:
-    (row,) = read_rows(table(tmp_path, f"{HEAD}\n{label}{LINE[3:]}\n"))
+def test_spellings_of_yes_are_accepted(tmp_path: Path, label: str) -> None:
+    (row,) = read_rows(write_table(tmp_path, f"{HEAD}\n{label}{LINE[3:]}\n"))
     assert row.label is True
 
 
-def test_what_a_spreadsheet_does_to_a_table_is_forgiven(tmp_path: Path) -> None:
+def test_tables_saved_by_a_spreadsheet_are_accepted(tmp_path: Path) -> None:
     more = "\ufeff" + HEAD + "\tremark\r\n" + LINE + "\tgood one\r\n\r\n"
-    (row,) = read_rows(table(tmp_path, more))
+    (row,) = read_rows(write_table(tmp_path, more))
     assert row.features == (1, 0, 1, 0.125, 0.5, 0.5)
 
 
@@ -69,13 +69,13 @@ def test_what_a_spreadsheet_does_to_a_table_is_forgiven(tmp_path: Path) -> None:
         (f"{HEAD}\n{LINE.replace('p.html', ' ')}\n", r":2: the page is empty"),
     ],
 )
-def test_a_mistake_names_the_file_and_the_line(tmp_path: Path, text: str, what: str) -> None:
+def test_an_error_names_the_file_and_the_line(tmp_path: Path, text: str, what: str) -> None:
     with pytest.raises(UsageError, match=what) as caught:
-        read_rows(table(tmp_path, text))
+        read_rows(write_table(tmp_path, text))
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_cannot_be_read_or_written_is_named(tmp_path: Path) -> None:
+def test_the_error_for_an_unreadable_file_names_it(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"none.tsv cannot be read: No such file"):
         read_rows(tmp_path / "none.tsv")
     (tmp_path / "bytes.tsv").write_bytes(b"\xff\xfe")

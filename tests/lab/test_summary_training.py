@@ -1,4 +1,4 @@
-"""A network from labelled sentences, measured on pages that it has not seen."""
+"""Training of the summary network, evaluated on held-out pages."""
 
 from __future__ import annotations
 
@@ -7,69 +7,74 @@ from random import Random
 import pytest
 
 from topicrawl.errors import UsageError
-from topicrawl.lab.summary_labels import Row
-from topicrawl.lab.summary_training import Count, measured, trained
+from topicrawl.lab.summary_labels import SentenceRow
+from topicrawl.lab.summary_training import ConfusionMatrix, evaluate_network, train_network
 
 
-def rows(pages: int, *, noise: float = 0.0) -> list[Row]:
-    """Pages of ten sentences; the first of a paragraph is for the summary, but for some noise."""
+def rows(pages: int, *, noise: float = 0.0) -> list[SentenceRow]:
+    """Return pages of ten sentences. The first sentence of a paragraph has the label yes, except for some noise."""
     random = Random(5)
-    made = []
+    result = []
     for page in range(pages):
         for number in range(10):
             first = float(number % 3 == 0)
             label = bool(first) != (random.random() < noise)
             values = (random.random(), random.random(), first, random.random(), 0.0, 0.5)
-            made.append(Row(f"page {page}", number, "…", values, label))
-    return made
+            result.append(SentenceRow(f"page {page}", number, "…", values, label))
+    return result
 
 
-def test_what_can_be_learned_is_learned_and_holds_on_other_pages() -> None:
-    network, count = trained(rows(10))
+def test_the_network_learns_and_generalises_to_other_pages() -> None:
+    network, count = train_network(rows(10))
     assert count.accuracy > 0.95
     assert count.sentences == 100, "every page is held out once"
-    assert count.yes == 40
-    assert measured(network, rows(3)).accuracy > 0.95
+    assert count.positives == 40
+    assert evaluate_network(network, rows(3)).accuracy > 0.95
 
 
-def test_noise_is_not_learned_by_heart() -> None:
-    _, count = trained(rows(10, noise=0.5))
+def test_noise_is_not_memorised() -> None:
+    _, count = train_network(rows(10, noise=0.5))
     assert count.accuracy < 0.75
 
 
-def test_a_page_is_never_held_out_in_part() -> None:
-    # The label is a fact about the page that no feature tells: only who has seen the page could know.
+def test_pages_are_held_out_as_a_whole() -> None:
+    # The label depends on the page, not on the features: only a network trained on the page could predict it.
     odd = [
-        Row(row.page, row.number, "…", (float(row.page[-1]), *row.features[1:]), row.page[-1] in "0145")
+        SentenceRow(row.page, row.number, "…", (float(row.page[-1]), *row.features[1:]), row.page[-1] in "0145")
         for row in rows(10)
     ]
-    _, count = trained(odd)
+    _, count = train_network(odd)
     assert count.accuracy < 0.65, "with sentences held out it would be .75"
 
 
 def test_the_same_table_gives_the_same_network() -> None:
-    assert trained(rows(4))[0].state() == trained(rows(4))[0].state()
+    assert train_network(rows(4))[0].get_state() == train_network(rows(4))[0].get_state()
 
 
-def test_rows_without_a_label_are_left_out() -> None:
-    unread = [Row("page 1", 99, "…", (0.0,) * 6)] * 50
-    assert trained([*rows(4), *unread])[1].sentences == 40
+def test_rows_without_a_label_are_ignored() -> None:
+    unlabelled = [SentenceRow("page 1", 99, "…", (0.0,) * 6)] * 50
+    assert train_network([*rows(4), *unlabelled])[1].sentences == 40
 
 
 @pytest.mark.parametrize(
     ("table", "what"),
     [
         ([], "no sentence is labelled"),
-        ([Row("a", 1, "…", (0.0,) * 6)], "no sentence is labelled"),
-        ([Row(page, 1, "…", (0.0,) * 6, True) for page in "ab"], "all 2 labels are yes"),
-        ([Row(page, 1, "…", (0.0,) * 6, False) for page in "ab"], "all 2 labels are no"),
-        ([Row("a", 1, "…", (0.0,) * 6, label) for label in (True, False)], "on one page"),
+        ([SentenceRow("a", 1, "…", (0.0,) * 6)], "no sentence is labelled"),
+        ([SentenceRow(page, 1, "…", (0.0,) * 6, True) for page in "ab"], "all 2 labels are yes"),
+        ([SentenceRow(page, 1, "…", (0.0,) * 6, False) for page in "ab"], "all 2 labels are no"),
+        ([SentenceRow("a", 1, "…", (0.0,) * 6, label) for label in (True, False)], "on one page"),
     ],
 )
-def test_a_table_that_teaches_nothing_is_refused(table: list[Row], what: str) -> None:
+def test_an_insufficient_table_is_rejected(table: list[SentenceRow], what: str) -> None:
     with pytest.raises(UsageError, match=f"x.tsv: .*{what}"):
-        trained(table, where="x.tsv")
+        train_network(table, where="x.tsv")
 
 
-def test_counts_without_sentences_divide_by_nothing() -> None:
-    assert (Count().accuracy, Count().majority, Count().precision, Count().recall) == (0, 0, 0, 0)
+def test_measures_without_sentences_are_0() -> None:
+    assert (
+        ConfusionMatrix().accuracy,
+        ConfusionMatrix().majority_accuracy,
+        ConfusionMatrix().precision,
+        ConfusionMatrix().recall,
+    ) == (0, 0, 0, 0)

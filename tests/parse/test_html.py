@@ -1,11 +1,11 @@
-"""What is read out of HTML."""
+"""Tests of the HTML parser: text, words, links and their context, metadata."""
 
 from __future__ import annotations
 
 import pytest
 
-from topicrawl.parse import read
-from topicrawl.records import Around, Failure, Link, Page, Response
+from topicrawl.models import Failure, Link, LinkContextLevel, Page, Response
+from topicrawl.parse import parse_response
 
 URL = "http://e.org/d/page"
 
@@ -14,7 +14,7 @@ def page(html: str | bytes, *, context: bool = True, depth: int = 0, **headers: 
     body = html if isinstance(html, bytes) else html.encode()
     headers = {name.replace("_", "-"): value for name, value in headers.items()}
     headers.setdefault("content-type", "text/html; charset=utf-8")
-    found = read(Response(URL, URL, 200, headers, body), Link(URL, depth=depth), context=context)
+    found = parse_response(Response(URL, URL, 200, headers, body), Link(URL, depth=depth), context=context)
     assert isinstance(found, Page)
     return found
 
@@ -47,18 +47,18 @@ def page(html: str | bytes, *, context: bool = True, depth: int = 0, **headers: 
         ("<select><option>x<option>y</select>", "x\ny"),
         ("", ""),
     ],
-)  # fmt: skip
-def test_the_text_is_what_a_reader_sees_with_blocks_on_lines(html: str, text: str) -> None:
+)
+def test_the_text_is_the_visible_text_with_one_block_per_line(html: str, text: str) -> None:
     assert page(html or " ").text == text
 
 
-def test_words_are_those_of_the_text_whether_or_not_context_is_read() -> None:
+def test_words_do_not_depend_on_the_context_option() -> None:
     html = "<p>Rare <a href=1>bird</a>s, un<a href=2>kind</a> ones; <a href=3>x</a><a href=4>y</a> <b>m</b>ore."
     expected = ("rare", "birds", "unkind", "ones", "x", "y", "more")
     assert page(html).words == page(html, context=False).words == expected
 
 
-def test_a_link_carries_what_stands_around_it() -> None:
+def test_a_link_has_its_context() -> None:
     html = """<div class="main wide"><h2>Owls</h2><p>Night falls. The
       <a href="../owl?x=1#top" rel="NoFollow  ugc" title="A bird">barn <i>owl</i></a>
       hunts in the dark. Day.</p></div>"""
@@ -81,7 +81,7 @@ def test_a_link_carries_what_stands_around_it() -> None:
         link.url = ""  # type: ignore[misc]
 
 
-def test_without_context_a_link_has_its_address_and_texts() -> None:
+def test_without_context_a_link_has_its_url_and_texts() -> None:
     (link,) = page("<h1>H</h1><ul><li>See <a href=x rel=next>this <img alt=pic></a> now", context=False).links
     assert link == Link("http://e.org/d/x", URL, "this", "pic", rel="next", depth=1)
 
@@ -104,7 +104,7 @@ def test_without_context_a_link_has_its_address_and_texts() -> None:
         ("<template><a href=x>t</a></template>", []),
         ("<table><a href=x>lost</a><tr><td><a href=y>in</a></table>", [("x", "lost"), ("y", "in")]),
     ],
-)  # fmt: skip
+)
 def test_links_are_found_in_order(html: str, expected: list[tuple[str, str]]) -> None:
     found = page(html).links
     assert [(link.url.removeprefix("http://e.org/d/"), link.anchor) for link in found] == expected
@@ -147,7 +147,7 @@ def test_the_tag_path_names_the_nearest_elements() -> None:
     assert [link.tag_path for link in found] == [path, path, "body"]
 
 
-def test_the_base_element_moves_links() -> None:
+def test_the_base_element_changes_links() -> None:
     found = page("<base href=/other/><base href=/no/><a href=x>x</a><link rel=canonical href=c>")
     assert found.links[0].url == "http://e.org/other/x"
     assert found.canonical == "http://e.org/other/c"
@@ -167,6 +167,9 @@ def test_title_and_headings_are_folded() -> None:
         ("<meta name=topicrawl content=nofollow>", "", {"nofollow"}),
         ("<meta name=googlebot content=noindex>", "", set()),
         ("x", "noindex", {"noindex"}),
+        ("<meta name=robots content='NoArchive'>", "", {"noarchive"}),
+        ("<meta name=topicrawl content='nocache'>", "googlebot: noindex", {"noarchive"}),
+        ("x", "noarchive, nofollow", {"noarchive", "nofollow"}),
         ("x", "otherbot: noindex, nofollow", set()),
         ("x", "otherbot: noindex, topicrawl: nofollow", {"nofollow"}),
         ("x", "unavailable_after: 25 Jun 2010 15:00:00 PST, noindex", {"noindex"}),
@@ -183,7 +186,7 @@ def test_digests_are_equal_for_equal_texts_and_empty_without_text() -> None:
 
 
 @pytest.mark.parametrize("forged", ["\ue000", "&#xE000;", "\ue001", "&#57345;", "\ue005", "&#xE00F;"])
-def test_forged_marks_vanish(forged: str) -> None:
+def test_forged_markers_are_removed(forged: str) -> None:
     html = f"<title>t{forged}</title><h1>h{forged}</h1>a {forged}b <a href=x>c{forged}d</a> e{forged} <a href=y>f</a>"
     found = page(html)
     assert found.text == "h\na b cd e f"
@@ -192,13 +195,13 @@ def test_forged_marks_vanish(forged: str) -> None:
     assert found.words == ("h", "a", "b", "cd", "e", "f")
 
 
-def test_forged_marks_vanish_where_frames_are_not_shown() -> None:
+def test_forged_markers_are_removed_from_noframes() -> None:
     found = page("<frameset><frame src=f><noframes>&#xE000;x <a href=y>z&#xE001;</a></noframes></frameset>")
     assert found.text == "x z"
     assert [(link.rel, link.anchor) for link in found.links] == [("frame", ""), ("", "z")]
 
 
-def test_the_language_is_read_from_the_text_and_confirmed_by_the_page() -> None:
+def test_the_language_is_detected_from_the_text_or_declared_by_the_page() -> None:
     english = "The owl is a bird that hunts at night, and it has been known to people for a very long time. " * 3
     german = "Die Eule ist ein Vogel, der in der Nacht jagt, und sie ist den Menschen seit langer Zeit bekannt. " * 3
     assert page(english).language == "en"
@@ -216,23 +219,23 @@ def test_the_language_is_read_from_the_text_and_confirmed_by_the_page() -> None:
         ("text/html", b"", Failure.EMPTY),
     ],
 )
-def test_what_cannot_be_read_has_a_named_reason(kind: str, body: bytes, expected: Failure) -> None:
-    assert read(Response(URL, URL, 200, {"content-type": kind}, body), Link(URL)) is expected
+def test_unreadable_bodies_give_a_failure(kind: str, body: bytes, expected: Failure) -> None:
+    assert parse_response(Response(URL, URL, 200, {"content-type": kind}, body), Link(URL)) is expected
 
 
 def test_a_missing_content_type_is_sniffed() -> None:
     for body, title in ((b"<html><title>T</title>", "T"), (b"First\nsecond", "First")):
-        found = read(Response(URL, URL, 200, {}, body), Link(URL))
+        found = parse_response(Response(URL, URL, 200, {}, body), Link(URL))
         assert isinstance(found, Page)
         assert found.title == title
 
 
-def test_the_sentence_of_a_link_is_read_only_where_somebody_wants_it() -> None:
+def test_the_context_level_controls_the_sentence_of_a_link() -> None:
     body = b"<p>Owls hunt. The <a href=/barn>barn owl</a> sleeps.</p>"
     response = Response("http://e.org/", "http://e.org/", 200, {"content-type": "text/html"}, body)
     found = []
-    for around in (Around.ALL, Around.WORDS, Around.NOTHING):
-        page = read(response, Link("http://e.org/"), context=around)
+    for around in (LinkContextLevel.FULL, LinkContextLevel.WITHOUT_SENTENCE, LinkContextLevel.NONE):
+        page = parse_response(response, Link("http://e.org/"), context=around)
         assert isinstance(page, Page)
         found.append((page.links[0].sentence, page.links[0].after))
     assert found == [("The barn owl sleeps.", ("sleeps",)), ("", ("sleeps",)), ("", ())]

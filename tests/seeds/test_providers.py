@@ -1,4 +1,4 @@
-"""The ways to engines beside SearXNG: each tells what it found, or in one line what went wrong."""
+"""Tests of the providers other than SearXNG: each returns results or a one-line failure."""
 
 from __future__ import annotations
 
@@ -11,32 +11,34 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
-from tests.site.server import Answer as Raw
-from tests.site.server import Answers, Reply, Request, Site
+from tests.helpers.site.server import Answer as Raw
+from tests.helpers.site.server import AnswerFunction, Reply, Request, Site
 
 from topicrawl.errors import SeedError
-from topicrawl.fetch.api import Api
-from topicrawl.fetch.guard import networks
-from topicrawl.fetch.settings import HttpSettings
-from topicrawl.records import Response
+from topicrawl.fetch.api_client import ApiClient
+from topicrawl.fetch.guard import parse_networks
+from topicrawl.fetch.http_settings import HttpSettings
+from topicrawl.models import Response
 from topicrawl.seeds import metasearch
-from topicrawl.seeds.brave import Brave
-from topicrawl.seeds.choice import Access, providers
-from topicrawl.seeds.metasearch import Metasearch
-from topicrawl.seeds.provider import Answer, Get, Provider
-from topicrawl.seeds.recorded import Recorded
-from topicrawl.seeds.searxng import Searxng
-from topicrawl.seeds.web_index import CommonCrawl
-from topicrawl.urls import canonical
+from topicrawl.seeds.brave import BraveProvider
+from topicrawl.seeds.common_crawl import CommonCrawlProvider
+from topicrawl.seeds.engine_selection import EngineAccess, build_providers
+from topicrawl.seeds.metasearch import MetasearchProvider
+from topicrawl.seeds.provider import EngineAnswer, HttpGet, SearchProvider
+from topicrawl.seeds.recorded_answers import RecordedProvider
+from topicrawl.seeds.searxng import SearxngProvider
+from topicrawl.urls import canonicalize_url
 
-SETTINGS = HttpSettings(allow=networks(["127.0.0.1"]), total_timeout=2.0)
+SETTINGS = HttpSettings(allowed_networks=parse_networks(["127.0.0.1"]), total_timeout=2.0)
 KEY = "not-to-be-seen"
 
 
-def asked(answers: Answers, make: Callable[[Get, str], Provider], count: int = 5) -> tuple[Answer, Site]:
-    async def run() -> tuple[Answer, Site]:
+def run_search(
+    answers: AnswerFunction, make: Callable[[HttpGet, str], SearchProvider], count: int = 5
+) -> tuple[EngineAnswer, Site]:
+    async def run() -> tuple[EngineAnswer, Site]:
         async with Site(answers) as site:
-            (answer,) = await make(Api(SETTINGS), site.url()).search("Dengue fever", count)
+            (answer,) = await make(ApiClient(SETTINGS), site.make_url()).search("Dengue fever", count)
             return answer, site
 
     return asyncio.run(run())
@@ -46,7 +48,7 @@ def fields(request: Request) -> dict[str, list[str]]:
     return parse_qs(urlsplit(request.path).query)
 
 
-# Whatever comes
+# Any JSON
 
 LEAVES = some.none() | some.booleans() | some.integers() | some.floats() | some.text(max_size=8)
 KEYS = some.sampled_from(
@@ -61,29 +63,31 @@ JSON = some.recursive(
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(JSON)
-def test_whatever_json_comes_there_are_canonical_hits_or_one_line_of_trouble(table: object) -> None:
+def test_any_json_gives_canonical_hits_or_a_failed_answer(table: object) -> None:
     async def get(url: str, headers: Mapping[str, str]) -> Response:
         return Response(url, url, 200, {}, json.dumps(table).encode())
 
-    makers: list[Provider] = [
-        Searxng(get, "http://s.example"), Searxng(get, "http://s.example", ["x"]),
-        Brave(get, KEY), CommonCrawl(get, "a.example"),
-    ]  # fmt: skip
+    makers: list[SearchProvider] = [
+        SearxngProvider(get, "http://s.example"),
+        SearxngProvider(get, "http://s.example", ["x"]),
+        BraveProvider(get, KEY),
+        CommonCrawlProvider(get, "a.example"),
+    ]
     for provider in makers:
         for answer in asyncio.run(_search(provider)):
             assert "\n" not in answer.trouble
-            assert all(canonical(hit.url) == hit.url for hit in answer.hits)
+            assert all(canonicalize_url(hit.url) == hit.url for hit in answer.hits)
             assert [hit.rank for hit in answer.hits] == list(range(1, len(answer.hits) + 1))
 
 
 # Brave
 
 
-def brave(get: Get, url: str) -> Provider:
-    return Brave(get, KEY, f"{url}search")
+def brave(get: HttpGet, url: str) -> SearchProvider:
+    return BraveProvider(get, KEY, f"{url}search")
 
 
-def test_brave_turns_pages_and_sends_the_key_in_its_header() -> None:
+def test_brave_requests_pages_and_sends_the_key_in_a_header() -> None:
     def site(request: Request) -> Raw:
         start = int(fields(request)["offset"][0]) * 20
         rows = [
@@ -91,7 +95,7 @@ def test_brave_turns_pages_and_sends_the_key_in_its_header() -> None:
         ]
         return Reply(json.dumps({"web": {"results": rows}}).encode(), type="application/json")
 
-    answer, server = asked(site, brave, 30)
+    answer, server = run_search(site, brave, 30)
     assert [hit.url for hit in answer.hits] == [f"https://{n}.example/" for n in range(30)]
     assert answer.hits[7].snippet == "7"
     assert [request.headers["x-subscription-token"] for request in server.log] == [KEY, KEY]
@@ -102,39 +106,39 @@ def test_brave_turns_pages_and_sends_the_key_in_its_header() -> None:
     ("reply", "trouble"),
     [
         (Reply(status=401), "forbidden"),
-        (Reply(status=302, headers={"Location": "https://evil.example/"}), "leads on to https://evil.example/"),
+        (Reply(status=302, headers={"Location": "https://evil.example/"}), "redirects to https://evil.example/"),
         (Reply(b"{}"), "no results"),
-        (Reply(b'{"web": 3}'), "not Brave's"),
-        (Reply(b"3"), "not Brave's"),
+        (Reply(b'{"web": 3}'), "not a Brave response"),
+        (Reply(b"3"), "not a Brave response"),
     ],
 )
-def test_what_goes_wrong_with_brave_is_told_without_the_key(reply: Reply, trouble: str) -> None:
-    answer, server = asked(lambda _: reply, brave)
+def test_brave_failures_do_not_contain_the_key(reply: Reply, trouble: str) -> None:
+    answer, server = run_search(lambda _: reply, brave)
     assert trouble in answer.trouble
     assert KEY not in repr(answer)
     assert len(server.log) == 1
 
 
-def test_a_key_is_in_no_response_and_no_settings_as_people_see_them() -> None:
+def test_key_is_not_in_responses_or_reprs() -> None:
     async def run() -> None:
         async with Site(lambda _: Reply(b"x")) as site:
-            response = await Api(SETTINGS)(site.url(), {"X-Key": KEY})
+            response = await ApiClient(SETTINGS)(site.make_url(), {"X-Key": KEY})
             assert site.log[0].headers["x-key"] == KEY
             assert KEY not in repr(response)
 
     asyncio.run(run())
     assert KEY not in repr(HttpSettings(headers={"X-Key": KEY}))
-    assert KEY not in repr(Access(Api(SETTINGS), brave_key=KEY))
+    assert KEY not in repr(EngineAccess(ApiClient(SETTINGS), brave_key=KEY))
 
 
 # Common Crawl
 
 
-def common_crawl(get: Get, url: str) -> Provider:
-    return CommonCrawl(get, "who.example", f"{url}collinfo.json")
+def common_crawl(get: HttpGet, url: str) -> SearchProvider:
+    return CommonCrawlProvider(get, "who.example", f"{url}collinfo.json")
 
 
-def index(lines: Sequence[object] | bytes | None, newest: str = "http://127.0.0.1:{port}/new") -> Answers:
+def index(lines: Sequence[object] | bytes | None, newest: str = "http://127.0.0.1:{port}/new") -> AnswerFunction:
     def site(request: Request) -> Raw:
         port = request.host.rpartition(":")[2]
         if request.path == "/collinfo.json":
@@ -146,13 +150,15 @@ def index(lines: Sequence[object] | bytes | None, newest: str = "http://127.0.0.
     return site
 
 
-def test_common_crawl_gives_addresses_of_the_domain_with_the_words_in_them() -> None:
+def test_common_crawl_returns_matching_urls_of_the_domain() -> None:
     names = ["/cars", "/Dengue/", "/fever/dengue.html", "/dengues", "/fever?utm_source=x"]
     lines = [{"url": f"http://www.who.example{name}"} for name in names] + [{"url": "http://other.example/dengue"}, 7]
-    answer, server = asked(index(lines), common_crawl)
+    answer, server = run_search(index(lines), common_crawl)
     assert [hit.url.removeprefix("http://www.who.example") for hit in answer.hits] == [
-        "/fever/dengue.html", "/Dengue/", "/fever",
-    ]  # fmt: skip
+        "/fever/dengue.html",
+        "/Dengue/",
+        "/fever",
+    ]
     assert answer.engine == "commoncrawl:who.example"
     query = fields(server.log[1])
     assert (query["url"], query["matchType"]) == (["who.example"], ["domain"])
@@ -162,68 +168,68 @@ def test_common_crawl_gives_addresses_of_the_domain_with_the_words_in_them() -> 
 @pytest.mark.parametrize(
     ("site", "trouble"),
     [
-        (index(None), "no such addresses"),
-        (index(b"<html>"), "no lines of JSON"),
-        (index([], "https://evil.example/"), "none on its own host"),
-        (lambda _: Reply(b"{}"), "none on its own host"),
+        (index(None), "no matching URLs"),
+        (index(b"<html>"), "not lines of JSON"),
+        (index([], "https://evil.example/"), "no index on its own host"),
+        (lambda _: Reply(b"{}"), "no index on its own host"),
         (lambda _: Reply(status=503), "server_error"),
     ],
     ids=["nothing", "garbage", "elsewhere", "no list", "down"],
 )
-def test_what_goes_wrong_with_common_crawl_is_told(site: Answers, trouble: str) -> None:
-    assert trouble in asked(site, common_crawl)[0].trouble
+def test_common_crawl_failures_are_reported(site: AnswerFunction, trouble: str) -> None:
+    assert trouble in run_search(site, common_crawl)[0].trouble
 
 
 # The metasearch library
 
 
-def searched(ask: metasearch.Ask, engines: Sequence[str] = ("one", "two")) -> dict[str, Answer]:
-    found = asyncio.run(_search(Metasearch(ask, engines, (KeyboardInterrupt,))))  # type: ignore[arg-type]
+def run_metasearch(ask: metasearch.QueryFunction, engines: Sequence[str] = ("one", "two")) -> dict[str, EngineAnswer]:
+    found = asyncio.run(_search(MetasearchProvider(ask, engines, (KeyboardInterrupt,))))  # type: ignore[arg-type]
     return {answer.engine: answer for answer in found}
 
 
-async def _search(provider: Provider, query: str = "dengue fever") -> Sequence[Answer]:
+async def _search(provider: SearchProvider, query: str = "dengue fever") -> Sequence[EngineAnswer]:
     return await provider.search(query, 5)
 
 
-def test_engines_of_the_library_are_asked_one_by_one() -> None:
+def test_metasearch_queries_each_engine_separately() -> None:
     def ask(engine: str, query: str, count: int) -> list[Mapping[str, object]]:
         return [{"href": f"https://{engine}.example/", "title": query, "body": str(count)}]
 
-    found = searched(ask)
+    found = run_metasearch(ask)
     assert [found[name].hits[0].url for name in ("one", "two")] == ["https://one.example/", "https://two.example/"]
     assert (found["one"].hits[0].title, found["one"].hits[0].snippet) == ("dengue fever", "5")
 
 
-def test_an_engine_of_the_library_that_raises_or_finds_nothing_has_no_vote() -> None:
+def test_failed_metasearch_engine_has_no_vote() -> None:
     def ask(engine: str, query: str, count: int) -> list[Mapping[str, object]]:
         if engine == "one":
             raise RuntimeError("202\nRatelimit")
         return []
 
-    assert {name: answer.trouble for name, answer in searched(ask).items()} == {
+    assert {name: answer.trouble for name, answer in run_metasearch(ask).items()} == {
         "one": "202 Ratelimit",
         "two": "no results",
     }
 
 
-@pytest.mark.skipif(metasearch.installed(), reason="the library ddgs is installed")
-def test_without_the_library_one_line_says_what_to_install() -> None:
+@pytest.mark.skipif(metasearch.is_installed(), reason="the library ddgs is installed")
+def test_missing_library_is_reported() -> None:
     with pytest.raises(SeedError, match=r"pip install 'topicrawl\[search\]'"):
-        metasearch.ddgs()
+        metasearch.build_ddgs_provider()
 
 
-@pytest.mark.skipif(not metasearch.installed(), reason="needs the library ddgs (pip install 'topicrawl[search]')")
-def test_the_library_is_asked_for_engines_that_it_has() -> None:
-    assert metasearch.ddgs().name.startswith("ddgs (")
+@pytest.mark.skipif(not metasearch.is_installed(), reason="needs the library ddgs (pip install 'topicrawl[search]')")
+def test_unknown_metasearch_engine_is_rejected() -> None:
+    assert metasearch.build_ddgs_provider().name.startswith("ddgs (")
     with pytest.raises(SeedError, match="ddgs has no engine 'altavista'"):
-        metasearch.ddgs(["altavista"])
+        metasearch.build_ddgs_provider(["altavista"])
 
 
 # Recorded answers
 
 
-def test_recorded_answers_are_given_to_their_query_only(tmp_path: Path) -> None:
+def test_recorded_answers_match_their_query_only(tmp_path: Path) -> None:
     path = tmp_path / "found.json"
     rows = [
         {"query": "Dengue  fever", "engine": "a", "hits": [{"url": "http://x.example/", "snippet": "s"}]},
@@ -232,7 +238,7 @@ def test_recorded_answers_are_given_to_their_query_only(tmp_path: Path) -> None:
         {"query": "other", "engine": "d", "hits": []},
     ]
     path.write_text(json.dumps({"answers": rows}), "utf-8")
-    found = {answer.engine: answer for answer in asyncio.run(_search(Recorded(path)))}
+    found = {answer.engine: answer for answer in asyncio.run(_search(RecordedProvider(path)))}
     assert [hit.snippet for hit in found["a"].hits] == ["s"]
     assert [bool(found[name].trouble) for name in "bcd"] == [True, True, True]
 
@@ -242,14 +248,14 @@ def test_recorded_answers_are_given_to_their_query_only(tmp_path: Path) -> None:
     ["", "[]", "{", '{"answers": [{}]}', '{"answers": [[]]}', "[" * 100_000],
     ids=["empty", "list", "torn", "row", "rows", "nested"],
 )
-def test_a_file_that_is_no_recording_is_one_line(tmp_path: Path, text: str) -> None:
+def test_invalid_recording_is_reported_in_one_line(tmp_path: Path, text: str) -> None:
     path = tmp_path / "found.json"
     path.write_text(text, "utf-8")
     with pytest.raises(SeedError, match=r"found\.json"):
-        Recorded(path)
+        RecordedProvider(path)
 
 
-# The choice
+# Selection of providers
 
 
 @pytest.mark.parametrize(
@@ -265,26 +271,28 @@ def test_a_file_that_is_no_recording_is_one_line(tmp_path: Path, text: str) -> N
         ("recorded:none.json", "none.json"),
     ],
 )
-def test_an_engine_that_cannot_be_asked_is_one_line(spec: str, words: str) -> None:
+def test_unusable_engine_is_reported_in_one_line(spec: str, words: str) -> None:
     with pytest.raises(SeedError, match=words):
-        providers([spec], Access(Api(SETTINGS)))
+        build_providers([spec], EngineAccess(ApiClient(SETTINGS)))
 
 
 @pytest.mark.parametrize(
     ("access", "words"),
     [
-        (Access(Api(SETTINGS), searxng="my server"), "not a web address"),
-        (Access(Api(SETTINGS), brave_key="a\nb"), "characters"),
+        (EngineAccess(ApiClient(SETTINGS), searxng="my server"), "not a web address"),
+        (EngineAccess(ApiClient(SETTINGS), brave_key="a\nb"), "characters"),
     ],
     ids=["server", "key"],
 )
-def test_what_is_set_up_wrongly_is_one_line(access: Access, words: str) -> None:
+def test_invalid_access_is_reported_in_one_line(access: EngineAccess, words: str) -> None:
     with pytest.raises(SeedError, match=words):
-        providers(["searxng" if access.searxng else "brave"], access)
+        build_providers(["searxng" if access.searxng else "brave"], access)
 
 
-def test_all_that_is_set_up_is_asked_unless_engines_are_named() -> None:
-    access = Access(Api(SETTINGS), searxng="http://searx.example", brave_key=KEY)
-    kinds = [type(provider).__name__ for provider in providers([], access)]
-    assert [kind for kind in kinds if kind != "Metasearch"] == ["Searxng", "Brave"]
-    assert [provider.name for provider in providers(["searxng:bing", "searxng:bing"], access)] == ["searxng (bing)"]
+def test_all_available_engines_are_used_by_default() -> None:
+    access = EngineAccess(ApiClient(SETTINGS), searxng="http://searx.example", brave_key=KEY)
+    kinds = [type(provider) for provider in build_providers([], access)]
+    assert [kind for kind in kinds if kind is not MetasearchProvider] == [SearxngProvider, BraveProvider]
+    assert [provider.name for provider in build_providers(["searxng:bing", "searxng:bing"], access)] == [
+        "searxng (bing)"
+    ]

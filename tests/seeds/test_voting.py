@@ -1,4 +1,4 @@
-"""The votes of three engines make the papers' groups."""
+"""Tests of the seed election: groups by votes, as in the papers."""
 
 from __future__ import annotations
 
@@ -7,78 +7,81 @@ from collections.abc import Mapping, Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from tests.seeds.searx import ANSWERS, PLACE
+from tests.helpers.searxng_server import ANSWERS, PLACE
 
-from topicrawl.seeds.provider import Answer, Hit
-from topicrawl.seeds.voting import Group, elected, rejected, same, voters
+from topicrawl.seeds.provider import EngineAnswer, EngineHit
+from topicrawl.seeds.voting import SeedGroup, elect_irrelevant_seeds, elect_seeds, get_page_key, get_voting_engines
 
 
-def answers(table: Mapping[str, Sequence[str]]) -> list[Answer]:
+def answers(table: Mapping[str, Sequence[str]]) -> list[EngineAnswer]:
     return [
-        Answer(engine, tuple(Hit(PLACE.format(name), rank) for rank, name in enumerate(names, 1)))
+        EngineAnswer(engine, tuple(EngineHit(PLACE.format(name), rank) for rank, name in enumerate(names, 1)))
         for engine, names in table.items()
     ]
 
 
-def groups(found: Sequence[Answer], votes: int = 2) -> dict[str, set[str]]:
+def groups(found: Sequence[EngineAnswer], votes: int = 2) -> dict[str, set[str]]:
     grouped: dict[str, set[str]] = {}
-    for seed in elected(found, votes):
+    for seed in elect_seeds(found, votes):
         grouped.setdefault(seed.group, set()).add(seed.url.removeprefix("https://").partition(".")[0])
     return grouped
 
 
-def test_three_votes_are_most_relevant_two_are_relevant_one_is_too_few() -> None:
+def test_groups_by_number_of_votes() -> None:
     assert groups(answers(ANSWERS["dengue fever"])) == {
-        Group.MOST_RELEVANT: {"who", "cdc"},
-        Group.RELEVANT: {"clinic"},
-        Group.ALONE: {"news", "blog", "shop"},
+        SeedGroup.MOST_RELEVANT: {"who", "cdc"},
+        SeedGroup.RELEVANT: {"clinic"},
+        SeedGroup.TOO_FEW_VOTES: {"news", "blog", "shop"},
     }
 
 
-def test_the_negative_query_gives_irrelevant_pages_that_are_not_among_the_others() -> None:
-    relevant = elected(answers(ANSWERS["dengue fever"]))
-    found = rejected(answers(ANSWERS["-dengue fever"]), relevant)
+def test_negative_query_gives_irrelevant_pages() -> None:
+    relevant = elect_seeds(answers(ANSWERS["dengue fever"]))
+    found = elect_irrelevant_seeds(answers(ANSWERS["-dengue fever"]), relevant)
     assert [(seed.url, seed.votes, seed.group) for seed in found] == [
-        (PLACE.format("cars"), 3, Group.IRRELEVANT),
-        (PLACE.format("faces"), 2, Group.IRRELEVANT),
+        (PLACE.format("cars"), 3, SeedGroup.IRRELEVANT),
+        (PLACE.format("faces"), 2, SeedGroup.IRRELEVANT),
     ]
 
 
-def test_pages_with_most_votes_come_first_and_among_equals_the_better_placed() -> None:
-    found = elected(answers(ANSWERS["dengue fever"]))
+def test_order_by_votes_and_rank() -> None:
+    found = elect_seeds(answers(ANSWERS["dengue fever"]))
     assert [seed.url for seed in found[:3]] == [PLACE.format(name) for name in ("who", "cdc", "clinic")]
     assert dict(found[0].ranks) == {"google": 1, "msn": 1, "yahoo": 2}
 
 
-def test_when_an_engine_fails_two_that_agree_are_relevant_and_not_most_relevant() -> None:
-    found = [*answers(ANSWERS["dengue fever"])[:2], Answer("msn", (Hit(PLACE.format("blog"), 1),), "timeout")]
-    assert voters(found) == ["google", "yahoo"]
-    assert groups(found)[Group.RELEVANT] == {"who", "cdc", "clinic"}
-    assert Group.MOST_RELEVANT not in groups(found)
-    assert "blog" not in groups(found)[Group.ALONE]
+def test_two_votes_of_two_engines_are_not_most_relevant() -> None:
+    found = [
+        *answers(ANSWERS["dengue fever"])[:2],
+        EngineAnswer("msn", (EngineHit(PLACE.format("blog"), 1),), "timeout"),
+    ]
+    assert get_voting_engines(found) == ["google", "yahoo"]
+    assert groups(found)[SeedGroup.RELEVANT] == {"who", "cdc", "clinic"}
+    assert SeedGroup.MOST_RELEVANT not in groups(found)
+    assert "blog" not in groups(found)[SeedGroup.TOO_FEW_VOTES]
 
 
-def test_with_more_engines_all_of_them_are_needed_for_the_first_group() -> None:
+def test_most_relevant_needs_all_engines() -> None:
     four = answers({"a": ["x", "y"], "b": ["x", "y"], "c": ["x", "y"], "d": ["x"]})
-    assert groups(four) == {Group.MOST_RELEVANT: {"x"}, Group.RELEVANT: {"y"}}
+    assert groups(four) == {SeedGroup.MOST_RELEVANT: {"x"}, SeedGroup.RELEVANT: {"y"}}
 
 
-def test_an_engine_that_is_asked_in_two_ways_has_one_vote() -> None:
-    found = elected([*answers({"brave": ["a", "b"]}), *answers({"brave": ["b", "a"]})], votes=1)
+def test_engine_in_two_providers_has_one_vote() -> None:
+    found = elect_seeds([*answers({"brave": ["a", "b"]}), *answers({"brave": ["b", "a"]})], votes=1)
     assert [(seed.votes, dict(seed.ranks)) for seed in found] == [(1, {"brave": 1})] * 2
 
 
 @pytest.mark.parametrize(
-    ("urls", "kept"),
+    ("urls", "expected_url"),
     [
         (["http://who.example/x", "https://www.who.example/x/"], "https://www.who.example/x/"),
         (["https://who.example/", "http://www.who.example/"], "https://who.example/"),
     ],
 )
-def test_spellings_of_one_address_are_one_page_and_the_secure_one_is_kept(urls: list[str], kept: str) -> None:
-    (seed,) = elected([Answer(f"e{n}", (Hit(url, 1),)) for n, url in enumerate(urls)])
-    assert (seed.url, seed.votes) == (kept, 2)
-    assert same(urls[0]) == same(urls[1])
+def test_urls_of_one_page_are_merged(urls: list[str], expected_url: str) -> None:
+    (seed,) = elect_seeds([EngineAnswer(f"e{n}", (EngineHit(url, 1),)) for n, url in enumerate(urls)])
+    assert (seed.url, seed.votes) == (expected_url, 2)
+    assert get_page_key(urls[0]) == get_page_key(urls[1])
 
 
 PAGES = some.lists(some.sampled_from("pqrs"), unique=True, max_size=4)
@@ -86,13 +89,11 @@ TABLES = some.lists(PAGES, max_size=4).map(lambda found: dict(zip("abcd", found,
 
 
 @given(TABLES, some.integers(1, 4))
-def test_every_page_has_as_many_votes_as_engines_found_it_and_is_in_the_group_that_this_says(
-    table: dict[str, list[str]], votes: int
-) -> None:
-    found = elected(answers(table), votes)
+def test_votes_and_groups_are_consistent(table: dict[str, list[str]], votes: int) -> None:
+    found = elect_seeds(answers(table), votes)
     assert {seed.url for seed in found} == {PLACE.format(name) for names in table.values() for name in names}
     for seed in found:
         assert seed.votes == sum(seed.url in map(PLACE.format, names) for names in table.values())
-        assert (seed.group == Group.ALONE) == (seed.votes < votes)
-        assert seed.group != Group.MOST_RELEVANT or seed.votes == len(table) >= 3
+        assert (seed.group == SeedGroup.TOO_FEW_VOTES) == (seed.votes < votes)
+        assert seed.group != SeedGroup.MOST_RELEVANT or seed.votes == len(table) >= 3
     assert [seed.votes for seed in found] == sorted((seed.votes for seed in found), reverse=True)

@@ -1,4 +1,4 @@
-"""What the developer tools of a browser saved."""
+"""Sessions from HAR files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read(tmp_path: Path, entries: object) -> list[tuple[str, ...]]:
     return read_sessions(path)
 
 
-def test_pages_are_chained_by_their_referers(tmp_path: Path) -> None:
+def test_pages_form_sessions_by_their_referer(tmp_path: Path) -> None:
     found = read(
         tmp_path,
         [
@@ -42,14 +42,14 @@ def test_pages_are_chained_by_their_referers(tmp_path: Path) -> None:
     assert found == [("http://a/", "http://b/", "http://a/", "http://c/"), ("http://elsewhere/",)]
 
 
-def test_frames_are_no_pages(tmp_path: Path) -> None:
+def test_frames_are_skipped(tmp_path: Path) -> None:
     named = [entry("http://a/", 0, _resourceType="document"), entry("http://ad/", 1, _resourceType="sub_frame")]
     assert read(tmp_path, named) == [("http://a/",)]
     numbered = [entry("http://a/", 0, pageref="page_1"), entry("http://ad/", 1, referer="http://a/", pageref="page_1")]
     assert read(tmp_path, numbered) == [("http://a/",)]
 
 
-def test_a_referer_cut_down_to_its_host_means_the_page_before(tmp_path: Path) -> None:
+def test_a_referer_without_a_path_means_the_previous_page(tmp_path: Path) -> None:
     found = read(tmp_path, [entry("http://a/deep/page", 0), entry("http://b/", 5, referer="http://a/")])
     assert found == [("http://a/deep/page", "http://b/")]
 
@@ -57,16 +57,16 @@ def test_a_referer_cut_down_to_its_host_means_the_page_before(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "not valid JSON, so no HAR file"),
-        ('{"a": ' * 100_000, "not valid JSON, so no HAR file"),
+        ("{", "the JSON is invalid"),
+        ('{"a": ' * 100_000, "the JSON is invalid"),
         ("{}", "no list log.entries"),
         ('{"log": {"entries": {}}}', "no list log.entries"),
-        ('{"log": {"entries": [{"request": {}}]}}', r"log.entries\[0\] is not as HAR has it"),
-        ('{"log": {"entries": [7]}}', r"log.entries\[0\] is not as HAR has it"),
+        ('{"log": {"entries": [{"request": {}}]}}', r"log.entries\[0\] is not a valid HAR entry"),
+        ('{"log": {"entries": [7]}}', r"log.entries\[0\] is not a valid HAR entry"),
         ('{"log": {"entries": []}}', "no browsing sessions"),
     ],
 )
-def test_a_broken_file_is_one_line(tmp_path: Path, text: str, words: str) -> None:
+def test_an_invalid_file_is_reported_in_one_line(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "tab.har"
     path.write_text(text)
     with pytest.raises(UsageError, match=words) as raised:
@@ -74,7 +74,7 @@ def test_a_broken_file_is_one_line(tmp_path: Path, text: str, words: str) -> Non
     assert "\n" not in str(raised.value)
 
 
-def test_a_time_that_is_none_names_its_entry(tmp_path: Path) -> None:
+def test_an_invalid_time_is_reported_with_its_entry(tmp_path: Path) -> None:
     bad = entry("http://b/", 1)
     bad["startedDateTime"] = "yesterday"
     with pytest.raises(UsageError, match=r"log.entries\[1\]"):

@@ -1,4 +1,4 @@
-"""Sessions that were written down."""
+"""Sessions from TSV files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from topicrawl.errors import UsageError
-from topicrawl.sessions import labelled_sessions, read_sessions
+from topicrawl.sessions import read_labelled_sessions, read_sessions
 
 WHOLE = "# a comment\nf1\tfinished\thttp://t/\t12\thttp://a/ http://b/ < http://c/\nf2\t\t\t\thttp://a/\n"
 CLICKS = """\
@@ -37,12 +37,12 @@ def test_a_line_of_five_columns_is_a_session(tmp_path: Path, pack) -> None:  # t
 
 
 def test_a_line_of_two_or_three_columns_is_a_click(tmp_path: Path) -> None:
-    found = labelled_sessions(written(tmp_path, CLICKS))
-    assert found.walks == (("http://a/", "http://b/", "http://a/", "http://c/"), ("http://c/",))
+    found = read_labelled_sessions(written(tmp_path, CLICKS))
+    assert found.click_paths == (("http://a/", "http://b/", "http://a/", "http://c/"), ("http://c/",))
     assert (found.relevant, found.irrelevant) == (("http://c/",), ("http://a/",))
 
 
-def test_a_byte_order_mark_is_not_part_of_a_name(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_ignored(tmp_path: Path) -> None:
     assert read_sessions(written(tmp_path, "\ufeff# x\nann\thttp://a/\n")) == [("http://a/",)]
 
 
@@ -56,14 +56,16 @@ def test_a_byte_order_mark_is_not_part_of_a_name(tmp_path: Path) -> None:
         ("a\tb\tc\td\n", ":1: expected 2 or 3 or 5 columns"),
         ("ann\thttp://a/\nf\t\t\t\thttp://a/\n", ":2: expected 2 or 3 columns"),
         ("f\t\t\t\thttp://a/\nann\thttp://a/\n", ":2: expected 5 columns"),
-        ("ann\twho.int\n", ":1: expected a web address"),
-        ("ann\thttp://a/\tgood\n", ":1: the label is 'relevant' or 'irrelevant', not 'good'"),
-        (b"\x1f\x8bnot gzip", "damaged or cut off"),
-        (gzip.compress(b"ann\thttp://a/\n" * 99, mtime=0)[:-9], "damaged or cut off"),
-        (b"\xff\xfe\x00", "neither text in UTF-8 nor a browser's history"),
+        ("ann\twho.int\n", ":1: expected a URL"),
+        ("ann\thttp://a/\tgood\n", ":1: the label must be 'relevant' or 'irrelevant', not 'good'"),
+        (b"\x1f\x8bnot gzip", "damaged or truncated"),
+        (gzip.compress(b"ann\thttp://a/\n" * 99, mtime=0)[:-9], "damaged or truncated"),
+        (b"\xff\xfe\x00", "neither UTF-8 text nor a browser history"),
     ],
 )
-def test_a_file_that_is_none_is_one_line_with_its_name(tmp_path: Path, content: str | bytes, words: str) -> None:
+def test_an_invalid_file_is_reported_in_one_line_with_its_name(
+    tmp_path: Path, content: str | bytes, words: str
+) -> None:
     path = written(tmp_path, content)
     with pytest.raises(UsageError) as raised:
         read_sessions(path)
@@ -73,7 +75,7 @@ def test_a_file_that_is_none_is_one_line_with_its_name(tmp_path: Path, content: 
     assert "\n" not in text
 
 
-def test_a_missing_file_and_a_directory_are_named(tmp_path: Path) -> None:
+def test_a_missing_file_and_a_directory_are_reported(tmp_path: Path) -> None:
     for path in (tmp_path / "nowhere", tmp_path):
         with pytest.raises(UsageError, match="cannot be read as browsing sessions"):
             read_sessions(path)

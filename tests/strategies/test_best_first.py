@@ -1,4 +1,4 @@
-"""Best-first by page, anchor and both, and the names that make them."""
+"""Tests of best-first by page, anchor and both, and of strategy specifications."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from random import Random
 import pytest
 
 from topicrawl.errors import StrategyError
-from topicrawl.records import Link, Page, Place, Visit
+from topicrawl.models import Link, Page, Priority, Visit
 from topicrawl.relevance.vsm import Vsm
-from topicrawl.strategies import make
+from topicrawl.strategies import create_strategy
+from topicrawl.strategies.base import StrategyContext
 from topicrawl.strategies.best_first import NBestFirst
-from topicrawl.strategies.strategy import Setting
-from topicrawl.text.tokens import words
+from topicrawl.text.tokenizer import tokenise
 from topicrawl.topic import Topic
 
 TEXT = "Dengue is a fever. The locomotive is not."
-PAGE = Page("http://a/", text=TEXT, words=tuple(words(TEXT)))
+PAGE = Page("http://a/", text=TEXT, words=tuple(tokenise(TEXT)))
 LINKS = [Link("http://b/", anchor="dengue fever"), Link("http://c/", alt="Dengue"), Link("http://d/", anchor="home")]
 
 
 def scores(spec: str) -> list[float]:
     topic = Topic.of("dengue fever")
     vsm = Vsm(topic)
-    strategy = make(spec)
-    strategy.begin(Setting(topic, vsm, Random(0)))
-    places = strategy.place(LINKS, Visit(1, Link("http://a/"), Place(1.0), "http://a/", PAGE))
+    strategy = create_strategy(spec)
+    strategy.bind(StrategyContext(topic, vsm, Random(0)))
+    places = strategy.score_links(LINKS, Visit(1, Link("http://a/"), Priority(1.0), "http://a/", PAGE))
     return [place.score for place in places if place is not None]
 
 
@@ -52,9 +52,9 @@ def test_weights_are_parameters() -> None:
     assert mixed == pytest.approx([(a + 3 * b) / 4 for a, b in zip(page, anchor, strict=True)])
 
 
-def test_n_best_takes_n_at_a_time() -> None:
-    assert make("n_best_first:n=3").batch == 3
-    assert NBestFirst().batch == NBestFirst().n
+def test_n_best_leases_n_links_at_a_time() -> None:
+    assert create_strategy("n_best_first:n=3").batch_size == 3
+    assert NBestFirst().batch_size == NBestFirst().n
 
 
 @pytest.mark.parametrize(
@@ -74,11 +74,11 @@ def test_n_best_takes_n_at_a_time() -> None:
         ("topicrawl.topic:Topic", "not a Strategy"),
     ],
 )
-def test_a_mistake_in_a_name_is_one_clear_line(spec: str, words_of_the_error: str) -> None:
+def test_an_invalid_specification_is_reported_in_one_line(spec: str, words_of_the_error: str) -> None:
     with pytest.raises(StrategyError, match=words_of_the_error) as caught:
-        make(spec)
+        create_strategy(spec)
     assert "\n" not in str(caught.value)
 
 
-def test_a_strategy_of_ones_own_is_named_by_its_module() -> None:
-    assert make("topicrawl.strategies.best_first:NBestFirst:n=4").batch == 4
+def test_a_plugin_strategy_is_loaded_by_module_and_class() -> None:
+    assert create_strategy("topicrawl.strategies.best_first:NBestFirst:n=4").batch_size == 4

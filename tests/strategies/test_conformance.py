@@ -1,4 +1,4 @@
-"""One suite for every strategy in the folder."""
+"""Conformance tests that every strategy must pass."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ import math
 from random import Random
 
 import pytest
+from tests.helpers.training_data import SampleTrainingData
 
-from topicrawl.records import Failure, Link, Page, Place, Visit
+from topicrawl.models import Failure, Link, Page, Priority, Visit
 from topicrawl.relevance.vsm import Vsm
-from topicrawl.strategies import available, make, parameters
-from topicrawl.strategies.strategy import Setting, Strategy
-from topicrawl.text.tokens import words
+from topicrawl.strategies import create_strategy, get_parameters, list_strategies
+from topicrawl.strategies.base import Strategy, StrategyContext
+from topicrawl.text.tokenizer import tokenise
 from topicrawl.topic import Topic
-
-from .material import Made
 
 TOPIC = Topic.of("dengue fever mosquito")
 TEXTS = {
@@ -26,14 +25,14 @@ TEXTS = {
 }
 
 
-def begun(name: str, seed: int = 7) -> Strategy:
-    strategy = make(name)
-    strategy.begin(Setting(TOPIC, Vsm(TOPIC), Random(seed)))
-    strategy.prepare(Made())
+def bind_strategy(name: str, seed: int = 7) -> Strategy:
+    strategy = create_strategy(name)
+    strategy.bind(StrategyContext(TOPIC, Vsm(TOPIC), Random(seed)))
+    strategy.fit(SampleTrainingData())
     return strategy
 
 
-def visits() -> list[Visit]:
+def make_visits() -> list[Visit]:
     found = []
     for step, (name, text) in enumerate(TEXTS.items(), 1):
         url = f"http://host/{name.replace(' ', '-')}"
@@ -41,82 +40,84 @@ def visits() -> list[Visit]:
             Link(f"{url}/{n}", url, anchor, before=("about", "fever"), after=("more",), position=n, depth=1)
             for n, anchor in enumerate(["dengue fever", "", "imprint", "a mosquito net", "ß 東京"])
         )
-        page = Page(url, title=name, text=text, words=tuple(words(text)), links=links)
+        page = Page(url, title=name, text=text, words=tuple(tokenise(text)), links=links)
         for relevance in (0.0, 1.0):
-            found.append(Visit(step, Link(url), Place(1.0), url, page, relevance))
+            found.append(Visit(step, Link(url), Priority(1.0), url, page, relevance))
     return found
 
 
-@pytest.fixture(params=available())
+@pytest.fixture(params=list_strategies())
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def run(strategy: Strategy, over: list[Visit]) -> list[list[Place | None]]:
+def run_visits(strategy: Strategy, over: list[Visit]) -> list[list[Priority | None]]:
     places = []
     for visit in over:
         assert visit.page is not None
         strategy.learn(visit)
-        places.append(strategy.place(visit.page.links, visit))
-        strategy.revise()
+        places.append(strategy.score_links(visit.page.links, visit))
+        strategy.rescore()
     return places
 
 
 def test_scores_are_finite_and_from_0_to_1(name: str) -> None:
-    for places in run(begun(name), visits()):
+    for places in run_visits(bind_strategy(name), make_visits()):
         assert len(places) == 5
         for place in places:
             assert place is None or (math.isfinite(place.score) and 0 <= place.score <= 1)
 
 
-def test_the_same_seed_gives_the_same_places(name: str) -> None:
-    assert run(begun(name), visits()) == run(begun(name), visits())
+def test_the_same_seed_gives_the_same_priorities(name: str) -> None:
+    assert run_visits(bind_strategy(name), make_visits()) == run_visits(bind_strategy(name), make_visits())
 
 
 def test_state_survives_a_restart_as_json(name: str) -> None:
-    through, restarted = begun(name), make(name)
-    restarted.begin(Setting(TOPIC, Vsm(TOPIC), Random(7)))
-    first, second = visits()[:3], visits()[3:]
-    run(through, first)
-    restarted.restore(json.loads(json.dumps(through.state())))
-    assert run(restarted, second) == run(through, second)
+    through, restarted = bind_strategy(name), create_strategy(name)
+    restarted.bind(StrategyContext(TOPIC, Vsm(TOPIC), Random(7)))
+    first, second = make_visits()[:3], make_visits()[3:]
+    run_visits(through, first)
+    restarted.restore_state(json.loads(json.dumps(through.get_state())))
+    assert run_visits(restarted, second) == run_visits(through, second)
 
 
-def test_placing_changes_no_state(name: str) -> None:
-    strategy = begun(name)
-    for visit in visits():
+def test_scoring_links_changes_no_state(name: str) -> None:
+    strategy = bind_strategy(name)
+    for visit in make_visits():
         strategy.learn(visit)
-        before = json.dumps(strategy.state())
-        strategy.place(visit.page.links if visit.page else (), visit)
-        assert json.dumps(strategy.state()) == before
-        strategy.revise()
+        before = json.dumps(strategy.get_state())
+        strategy.score_links(visit.page.links if visit.page else (), visit)
+        assert json.dumps(strategy.get_state()) == before
+        strategy.rescore()
 
 
-def test_failed_visits_pass(name: str) -> None:
-    strategy = begun(name)
-    failed = Visit(1, Link("http://host/gone"), Place(1.0), "http://host/gone", failure=Failure.NOT_FOUND)
+def test_failed_visits_are_accepted(name: str) -> None:
+    strategy = bind_strategy(name)
+    failed = Visit(1, Link("http://host/gone"), Priority(1.0), "http://host/gone", failure=Failure.NOT_FOUND)
     strategy.learn(failed)
-    assert strategy.place((), failed) == []
+    assert strategy.score_links((), failed) == []
 
 
-def test_carry_is_plain_json(name: str) -> None:
-    for places in run(begun(name), visits()):
+def test_payloads_are_plain_json(name: str) -> None:
+    for places in run_visits(bind_strategy(name), make_visits()):
         for place in places:
-            assert place is None or json.loads(json.dumps(place.carry)) == place.carry
+            assert place is None or json.loads(json.dumps(place.payload)) == place.payload
 
 
-def test_combining_with_itself_changes_nothing(name: str) -> None:
-    strategy = begun(name)
-    place = next(p for places in run(strategy, visits()) for p in places if p is not None)
-    assert strategy.combine(place, place).score == pytest.approx(place.score)
+def test_merging_a_priority_with_itself_keeps_its_score(name: str) -> None:
+    strategy = bind_strategy(name)
+    place = next(p for places in run_visits(strategy, make_visits()) for p in places if p is not None)
+    assert strategy.merge(place, place).score == pytest.approx(place.score)
 
 
-def test_seeds_are_placed(name: str) -> None:
-    assert all(math.isfinite(place.score) for place in begun(name).seeds([Link("http://a/"), Link("http://b/")]))
+def test_seeds_get_finite_scores(name: str) -> None:
+    assert all(
+        math.isfinite(place.score) for place in bind_strategy(name).score_seeds([Link("http://a/"), Link("http://b/")])
+    )
 
 
-def test_it_says_what_it_is(name: str) -> None:
-    kind = available()[name]
+def test_every_strategy_documents_its_formula(name: str) -> None:
+    kind = list_strategies()[name]
     text = inspect.getdoc(kind) or ""
     assert len(text.partition("\n")[0].split()) >= 4, "a sentence"
     assert "=" in text, "a formula"
@@ -125,5 +126,5 @@ def test_it_says_what_it_is(name: str) -> None:
 
 
 def test_parameters_have_defaults_of_their_type(name: str) -> None:
-    for kind, default in parameters(available()[name]).values():
+    for kind, default in get_parameters(list_strategies()[name]).values():
         assert isinstance(default, kind)

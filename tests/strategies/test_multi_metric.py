@@ -1,4 +1,4 @@
-"""Kluev's crawler: links inherit the mean of their parents."""
+"""Tests of Kluev's crawler: links inherit the mean score of their parents."""
 
 from __future__ import annotations
 
@@ -9,159 +9,160 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.helpers.training_data import ON, SampleTrainingData
 
 from topicrawl.errors import StrategyError, TopicError
-from topicrawl.records import Link, Page, Place, Visit
+from topicrawl.models import Link, Page, Priority, Visit
 from topicrawl.relevance.vsm import Vsm
-from topicrawl.strategies import make
-from topicrawl.strategies.in_links import InLinks
-from topicrawl.strategies.material import Material, Nothing
-from topicrawl.strategies.multi_metric import MultiMetric
-from topicrawl.strategies.strategy import Setting
-from topicrawl.text.tokens import words
-from topicrawl.topic import Filter, Thresholds, Topic
-
-from .material import ON, Made
+from topicrawl.strategies import create_strategy
+from topicrawl.strategies.base import StrategyContext
+from topicrawl.strategies.in_link_index import InLinkIndex
+from topicrawl.strategies.multi_metric import MultiMetricStrategy
+from topicrawl.strategies.training.training_data import TrainingData, UrlsOnlyTrainingData
+from topicrawl.text.tokenizer import tokenise
+from topicrawl.topic import Thresholds, Topic, TopicFilter
 
 TOPIC = Topic.of("dengue fever")
 
 
-def begun(topic: Topic = TOPIC, material: Material | None = None, **parameters: object) -> MultiMetric:
-    crawler = MultiMetric(**parameters)  # type: ignore[arg-type]
-    crawler.begin(Setting(topic, Vsm(topic), Random(7)))
-    crawler.prepare(material or Nothing())
+def bind_crawler(
+    topic: Topic = TOPIC, material: TrainingData | None = None, **parameters: object
+) -> MultiMetricStrategy:
+    crawler = MultiMetricStrategy(**parameters)  # type: ignore[arg-type]
+    crawler.bind(StrategyContext(topic, Vsm(topic), Random(7)))
+    crawler.fit(material or UrlsOnlyTrainingData())
     return crawler
 
 
 def visit(text: str, url: str = "http://a.example/x", links: tuple[str, ...] = ("http://a.example/next",)) -> Visit:
     found = tuple(Link(link, url, position=n) for n, link in enumerate(links))
-    return Visit(1, Link(url), Place(1.0), url, Page(url, text=text, words=tuple(words(text)), links=found), 0.5)
+    return Visit(1, Link(url), Priority(1.0), url, Page(url, text=text, words=tuple(tokenise(text)), links=found), 0.5)
 
 
-def score(crawler: MultiMetric, seen: Visit) -> float:
-    (place,) = crawler.place([Link("http://a.example/next")], seen)
+def score(crawler: MultiMetricStrategy, seen: Visit) -> float:
+    (place,) = crawler.score_links([Link("http://a.example/next")], seen)
     assert place is not None
     return place.score
 
 
 def test_parents_of_9_and_3_tenths_give_6_tenths() -> None:
     """Kluev, section 1: the arithmetic mean of the parents' scores."""
-    both = MultiMetric().combine(Place(0.9, 1), Place(0.3, 1))
+    both = MultiMetricStrategy().merge(Priority(0.9, 1), Priority(0.3, 1))
     assert both.score == pytest.approx(0.6)
-    assert MultiMetric().combine(both, Place(0.0, 1)).score == pytest.approx(0.4)
+    assert MultiMetricStrategy().merge(both, Priority(0.0, 1)).score == pytest.approx(0.4)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
-def test_a_link_is_worth_the_mean_whatever_the_order(scores: list[float]) -> None:
-    place = Place(scores[0], 1)
+def test_the_mean_does_not_depend_on_the_order(scores: list[float]) -> None:
+    place = Priority(scores[0], 1)
     for each in scores[1:]:
-        place = MultiMetric().combine(place, Place(each, 1))
+        place = MultiMetricStrategy().merge(place, Priority(each, 1))
     assert place.score == pytest.approx(sum(scores) / len(scores), abs=1e-9)
-    assert place.carry == len(scores)
+    assert place.payload == len(scores)
 
 
-def test_seeds_and_suspected_traps_are_no_parents() -> None:
-    crawler = MultiMetric()
-    assert crawler.combine(Place(1.0), Place(0.2, 1)) == Place(1.0)
-    assert crawler.combine(Place(0.4, 1), Place(-1.6, 1)).score == -1.6
-    assert crawler.combine(Place(-1.6, 1), Place(0.4, 1)).score == 0.4
+def test_seeds_and_suspected_traps_do_not_enter_the_mean() -> None:
+    crawler = MultiMetricStrategy()
+    assert crawler.merge(Priority(1.0), Priority(0.2, 1)) == Priority(1.0)
+    assert crawler.merge(Priority(0.4, 1), Priority(-1.6, 1)).score == -1.6
+    assert crawler.merge(Priority(-1.6, 1), Priority(0.4, 1)).score == 0.4
 
 
-def test_links_of_pages_on_the_topic_go_first() -> None:
-    crawler = begun()
+def test_links_of_relevant_pages_score_higher() -> None:
+    crawler = bind_crawler()
     good = score(crawler, visit("Dengue fever is a fever. Dengue fever."))
     assert good > score(crawler, visit("A fever came over the whole town of railway people.")) > 0
     assert score(crawler, visit("The steam locomotive was built in Derby.")) == 0
 
 
-def test_why_names_the_metrics() -> None:
-    (place,) = begun().place([Link("http://a.example/next")], visit("Dengue fever"))
+def test_priorities_contain_the_metrics_as_parts() -> None:
+    (place,) = bind_crawler().score_links([Link("http://a.example/next")], visit("Dengue fever"))
     assert place is not None
     assert {"terms", "pairs", "triples", "vsm"} <= dict(place.parts).keys()
 
 
-def test_examples_make_the_filter() -> None:
-    crawler = begun(material=Made())
+def test_examples_determine_the_filter() -> None:
+    crawler = bind_crawler(material=SampleTrainingData())
     assert "mosquito" in crawler.metrics.permanent.terms
     assert "locomot" not in crawler.metrics.permanent.terms
     assert score(crawler, visit("A mosquito net against the virus and its serotypes.")) > 0
-    assert score(begun(), visit("A mosquito net against the virus and its serotypes.")) == 0
+    assert score(bind_crawler(), visit("A mosquito net against the virus and its serotypes.")) == 0
 
 
-def test_the_filter_of_the_topic_stands() -> None:
-    topic = Topic("x", {"dengue": 1.0}, filter=Filter({"locomotive": 1.0}), thresholds=Thresholds(terms=0.9))
-    crawler = begun(topic, Made())
+def test_the_filter_of_the_topic_takes_precedence() -> None:
+    topic = Topic("x", {"dengue": 1.0}, filter=TopicFilter({"locomotive": 1.0}), thresholds=Thresholds(terms=0.9))
+    crawler = bind_crawler(topic, SampleTrainingData())
     assert dict(crawler.metrics.permanent.terms) == {"locomot": 1.0}
     assert crawler.metrics.thresholds.terms == 0.9
 
 
-def test_the_filter_is_tuned_after_so_many_recommended_pages() -> None:
-    crawler = begun(material=Made(), every=3)
+def test_the_filter_is_tuned_every_n_recommended_pages() -> None:
+    crawler = bind_crawler(material=SampleTrainingData(), every=3)
     for number in range(3):
         crawler.learn(visit(" ".join(ON), f"http://b.example/{number}"))
-    assert crawler.metrics.turns == 1
+    assert crawler.metrics.update_count == 1
 
 
-def test_the_pages_that_link_to_a_relevant_page_gain() -> None:
-    """Kluev, section 1: in-links of relevant documents are taken into account."""
-    crawler = begun()
+def test_pages_that_link_to_a_relevant_page_score_higher() -> None:
+    """Kluev, section 1: in-links of relevant documents count."""
+    crawler = bind_crawler()
     hub = visit("Links of all kinds", "http://hub.example/", ("http://a.example/1", "http://a.example/2"))
     crawler.learn(hub)
     crawler.learn(visit("Dengue fever, dengue fever", "http://a.example/1", ()))
     new: dict[str, float] = {}
     for number in range(20):
-        new |= crawler.revise()
+        new |= crawler.rescore()
         crawler.learn(visit("nothing", f"http://c.example/{number}", ()))
     assert new["http://a.example/2"] > 0
-    off = begun(in_links=0)
+    off = bind_crawler(in_links=0)
     off.learn(hub)
-    assert not off.known.pages
+    assert not off.in_link_index.pages
 
 
-def test_only_the_first_in_links_gain() -> None:
-    known = InLinks(most=10)
+def test_only_the_first_in_links_are_raised() -> None:
+    known = InLinkIndex(max_in_links=10)
     for number in range(15):
-        known.add(f"http://hub.example/{number}", 0.0, ["http://a.example/", f"http://b.example/{number}"])
-    known.visited("http://a.example/", 1.0, relevant=True)
-    raised = known.revised()
+        known.add_page(f"http://hub.example/{number}", 0.0, ["http://a.example/", f"http://b.example/{number}"])
+    known.record_score("http://a.example/", 1.0, relevant=True)
+    raised = known.pop_new_scores()
     assert [raised.get(f"http://b.example/{number}", 0.0) for number in (0, 9, 10)] == [0.5, 0.5, 0.0]
     assert raised["http://a.example/"] == pytest.approx(10 * 0.5 / 15)
-    assert known.revised() == {}
+    assert known.pop_new_scores() == {}
 
 
-def test_a_page_that_led_astray_before_gains_less() -> None:
-    known = InLinks()
-    known.add("http://hub.example/", 0.4, [f"http://a.example/{n}" for n in range(4)])
-    known.visited("http://a.example/0", 0.0, relevant=False)
-    assert known.revised() == {}
-    known.visited("http://a.example/1", 0.7, relevant=True)
-    assert known.revised() == {}
-    known.visited("http://a.example/3", 1.0, relevant=True)
-    assert known.revised()["http://a.example/2"] == pytest.approx(0.525)
+def test_irrelevant_targets_reduce_the_gain() -> None:
+    known = InLinkIndex()
+    known.add_page("http://hub.example/", 0.4, [f"http://a.example/{n}" for n in range(4)])
+    known.record_score("http://a.example/0", 0.0, relevant=False)
+    assert known.pop_new_scores() == {}
+    known.record_score("http://a.example/1", 0.7, relevant=True)
+    assert known.pop_new_scores() == {}
+    known.record_score("http://a.example/3", 1.0, relevant=True)
+    assert known.pop_new_scores()["http://a.example/2"] == pytest.approx(0.525)
 
 
-def test_what_is_known_of_in_links_is_bounded() -> None:
-    known = InLinks()
+def test_the_in_link_index_is_bounded() -> None:
+    known = InLinkIndex()
     for number in range(500):
-        known.add(f"http://hub.example/{number}", 0.1, [f"http://a.example/{n}" for n in range(1000)])
-        known.visited("http://a.example/0", 0.9, relevant=True)
+        known.add_page(f"http://hub.example/{number}", 0.1, [f"http://a.example/{n}" for n in range(1000)])
+        known.record_score("http://a.example/0", 0.9, relevant=True)
     assert len(known.pages) == 100
     assert max(len(page.links) for page in known.pages.values()) == 60
-    assert set(known.changed) <= set(known.pages)
+    assert set(known.boosted_pages) <= set(known.pages)
 
 
-def test_pages_like_the_wrong_ones_are_pushed_down(tmp_path: Path) -> None:
+def test_pages_similar_to_wrong_pages_score_lower(tmp_path: Path) -> None:
     path = tmp_path / "wrong.toml"
-    path.write_text(Topic.of("locomotives").toml(), "utf-8")
+    path.write_text(Topic.of("locomotives").to_toml(), "utf-8")
     text = visit("Dengue fever. " + "The locomotives. " * 20)
-    assert score(begun(wrong=str(path)), text) < score(begun(), text) / 2
+    assert score(bind_crawler(wrong=str(path)), text) < score(bind_crawler(), text) / 2
 
 
-def test_irrelevant_examples_that_are_recommended_make_the_profile() -> None:
-    # A third of the examples on railways say a sentence on dengue, and that is enough.
-    assert "locomot" in begun(material=Made(), wrong="examples").metrics.wrong
+def test_recommended_irrelevant_examples_build_the_wrong_profile() -> None:
+    # A third of the railway examples contains a sentence on dengue, which is enough.
+    assert "locomot" in bind_crawler(material=SampleTrainingData(), wrong="examples").metrics.rejected_profile
     strict = Topic("x", TOPIC.words, thresholds=Thresholds(1.0, 1.0, 1.0, 1.0, 1.0))
-    assert begun(strict, Made(), wrong="examples").metrics.wrong == {}
+    assert bind_crawler(strict, SampleTrainingData(), wrong="examples").metrics.rejected_profile == {}
 
 
 @pytest.mark.parametrize(
@@ -170,22 +171,22 @@ def test_irrelevant_examples_that_are_recommended_make_the_profile() -> None:
 )
 def test_parameters_are_checked(spec: str, sentence: str) -> None:
     with pytest.raises(StrategyError, match=sentence):
-        make(f"multi_metric:{spec}")
+        create_strategy(f"multi_metric:{spec}")
 
 
-def test_a_profile_that_is_not_there_is_named() -> None:
+def test_a_missing_profile_is_reported() -> None:
     with pytest.raises(TopicError, match=r"nowhere\.toml: cannot be read"):
-        begun(wrong="nowhere.toml")
+        bind_crawler(wrong="nowhere.toml")
     with pytest.raises(StrategyError, match="irrelevant example pages"):
-        begun(wrong="examples")
+        bind_crawler(wrong="examples")
 
 
-def test_what_was_trained_and_learned_survives() -> None:
-    one = begun(material=Made(), every=2)
+def test_state_survives_a_restart() -> None:
+    one = bind_crawler(material=SampleTrainingData(), every=2)
     for number in range(5):
         one.learn(visit("Dengue fever is spread by the mosquito.", f"http://b.example/{number}"))
-    two = MultiMetric(every=2)
-    two.begin(Setting(TOPIC, Vsm(TOPIC), Random(1)))
-    two.restore(json.loads(json.dumps(one.state())))
-    assert json.dumps(two.state()) == json.dumps(one.state())
+    two = MultiMetricStrategy(every=2)
+    two.bind(StrategyContext(TOPIC, Vsm(TOPIC), Random(1)))
+    two.restore_state(json.loads(json.dumps(one.get_state())))
+    assert json.dumps(two.get_state()) == json.dumps(one.get_state())
     assert score(two, visit("A mosquito net")) == score(one, visit("A mosquito net"))

@@ -1,4 +1,4 @@
-"""NB2, NB4, updatable and ordered: Safran et al. 2012."""
+"""Tests of NB2, NB4, updatable and ordered: Safran et al. 2012."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from tests.helpers.training_data import SampleTrainingData, build_page, build_url
 
 from topicrawl.errors import StrategyError
-from topicrawl.records import Link, Page, Place, Visit
+from topicrawl.models import Link, Page, Priority, Visit
 from topicrawl.relevance.vsm import Vsm
-from topicrawl.strategies import make
-from topicrawl.strategies.material import Material, Nothing
+from topicrawl.strategies import create_strategy
+from topicrawl.strategies.base import StrategyContext
 from topicrawl.strategies.nb import Nb4
-from topicrawl.strategies.strategy import Setting
+from topicrawl.strategies.training.training_data import TrainingData, UrlsOnlyTrainingData
 from topicrawl.topic import Topic
 
-from .material import Made, page_of, url_of
-
 TOPIC = Topic.of("dengue fever mosquito")
-#: Words before and behind a link, and on its page, that make naive Bayes say yes or no with the set below.
+#: Words around a link and on its page that make naive Bayes predict yes or no with the training set below.
 YES, NO = "dengue fever mosquito", "railway station"
 TRAINING = """\
 keyword\tdengue\t1
@@ -38,25 +37,25 @@ http://a/4\t0\t0\t0\t0\tirrelevant\tmade
 
 @dataclass
 class Some:
-    """Material with a part of the made-up pages."""
+    """Training data with a part of the synthetic pages."""
 
     relevant: Sequence[str]
     irrelevant: Sequence[str]
     sessions: Sequence[Sequence[str]] = ()
-    lonely: bool = False  # no page links to any
+    lonely: bool = False  # whether the examples have no in-links
 
-    def page(self, url: str) -> Page | None:
-        return Made().page(url)
+    def get_page(self, url: str) -> Page | None:
+        return SampleTrainingData().get_page(url)
 
-    def parents(self, url: str, most: int = 5) -> Sequence[Link]:
-        return () if self.lonely else Made().parents(url, most)
+    def get_parents(self, url: str, limit: int = 5) -> Sequence[Link]:
+        return () if self.lonely else SampleTrainingData().get_parents(url, limit)
 
 
-def begun(spec: str, material: Material | None = None, topic: Topic = TOPIC) -> Nb4:
-    strategy = make(spec)
+def bind_strategy(spec: str, material: TrainingData | None = None, topic: Topic = TOPIC) -> Nb4:
+    strategy = create_strategy(spec)
     assert isinstance(strategy, Nb4)
-    strategy.begin(Setting(topic, Vsm(topic), Random(0)))
-    strategy.prepare(material or Made())
+    strategy.bind(StrategyContext(topic, Vsm(topic), Random(0)))
+    strategy.fit(material or SampleTrainingData())
     return strategy
 
 
@@ -67,24 +66,27 @@ def training(tmp_path: Path) -> str:
     return str(path)
 
 
-def visit(url: str = "http://a/", place: Place | None = None, relevance: float = 0.0, words: str = "") -> Visit:
-    return Visit(1, Link(url), place or Place(1.0), url, Page(url, words=tuple(words.split())), relevance)
+def visit(url: str = "http://a/", place: Priority | None = None, words: str = "") -> Visit:
+    return Visit(1, Link(url), place or Priority(1.0), url, Page(url, words=tuple(words.split())), 0.0)
 
 
-def only(strategy: Nb4, anchor: str, at: Visit, url: str = "http://b/x") -> Place | None:
+def score_single_link(strategy: Nb4, anchor: str, at: Visit, url: str = "http://b/x") -> Priority | None:
     near = tuple(anchor.split())
-    (place,) = strategy.place([Link(url, at.url, anchor, before=near)], at)
+    (place,) = strategy.score_links([Link(url, at.url, anchor, before=near)], at)
     return place
 
 
-def part(place: Place | None, name: str) -> float:
+def part(place: Priority | None, name: str) -> float:
     assert place is not None
     return dict(place.parts)[name]
 
 
-def test_what_will_be_fetched_waits_first_in_first_out(training: str) -> None:
-    strategy = begun(f"nb4:training={training}")
-    relevant, other = only(strategy, YES, visit(words=YES)), only(strategy, NO, visit(words=NO))
+def test_accepted_links_are_first_in_first_out(training: str) -> None:
+    strategy = bind_strategy(f"nb4:training={training}")
+    relevant, other = (
+        score_single_link(strategy, YES, visit(words=YES)),
+        score_single_link(strategy, NO, visit(words=NO)),
+    )
     assert part(relevant, "posterior") > 0.5 > part(other, "posterior")
     assert relevant is not None
     assert other is not None
@@ -93,96 +95,101 @@ def test_what_will_be_fetched_waits_first_in_first_out(training: str) -> None:
 
 def test_two_irrelevant_pages_in_a_row_are_fetched_and_a_third_is_not(training: str) -> None:
     """Figure 5, lines 14 to 18: limit 3 with "<"."""
-    strategy = begun(f"nb4:training={training}")
+    strategy = bind_strategy(f"nb4:training={training}")
     scores, levels = [], []
-    place: Place | None = None
+    place: Priority | None = None
     for _ in range(3):
-        place = only(strategy, NO, visit(place=place, words=NO))
+        place = score_single_link(strategy, NO, visit(place=place, words=NO))
         assert place is not None
         scores.append(place.score)
         levels.append(part(place, "level"))
     assert (scores, levels) == ([1.0, 1.0, 0.0], [1.0, 2.0, 3.0])
 
 
-def test_a_relevant_page_sets_the_counter_back(training: str) -> None:
+def test_a_relevant_page_resets_the_counter(training: str) -> None:
     """Figure 5, line 9."""
-    strategy = begun(f"nb4:training={training}")
-    first = only(strategy, NO, visit(words=NO))
-    second = only(strategy, NO, visit(place=first, words=NO))
-    relevant = only(strategy, YES, visit(place=second, words=YES))
+    strategy = bind_strategy(f"nb4:training={training}")
+    first = score_single_link(strategy, NO, visit(words=NO))
+    second = score_single_link(strategy, NO, visit(place=first, words=NO))
+    relevant = score_single_link(strategy, YES, visit(place=second, words=YES))
     assert [part(place, "level") for place in (first, second, relevant)] == [1.0, 2.0, 0.0]
-    assert part(only(strategy, NO, visit(place=relevant, words=NO)), "level") == 1.0
+    assert part(score_single_link(strategy, NO, visit(place=relevant, words=NO)), "level") == 1.0
 
 
 @pytest.mark.parametrize(("limit", "scores"), [(1, [0.0, 0.0]), (2, [1.0, 0.0])])
 def test_the_limit_is_a_parameter(training: str, limit: int, scores: list[float]) -> None:
-    strategy = begun(f"nb4:training={training},limit={limit}")
-    first = only(strategy, NO, visit(words=NO))
-    second = only(strategy, NO, visit(place=first, words=NO))
+    strategy = bind_strategy(f"nb4:training={training},limit={limit}")
+    first = score_single_link(strategy, NO, visit(words=NO))
+    second = score_single_link(strategy, NO, visit(place=first, words=NO))
     assert [place.score for place in (first, second) if place] == scores
 
 
-def test_without_a_reserve_what_is_given_up_is_not_followed(training: str) -> None:
-    strategy = begun(f"nb4:training={training},limit=1,reserve=no")
-    assert only(strategy, NO, visit(words=NO)) is None
-    assert only(strategy, YES, visit(words=YES)) is not None
+def test_without_reserve_given_up_links_are_not_followed(training: str) -> None:
+    strategy = bind_strategy(f"nb4:training={training},limit=1,reserve=no")
+    assert score_single_link(strategy, NO, visit(words=NO)) is None
+    assert score_single_link(strategy, YES, visit(words=YES)) is not None
 
 
-def test_further_pages_may_prove_a_given_up_url_relevant(training: str) -> None:
-    """A URL is classified by all pages that link to it until it is fetched."""
-    strategy = begun(f"nb4:training={training},limit=1")
-    waiting = only(strategy, NO, visit("http://a/1", words=NO))
-    said = only(strategy, YES, visit("http://a/2", words=YES))
+def test_later_pages_can_raise_a_given_up_url(training: str) -> None:
+    """A URL is classified by all pages that link to it before the fetch."""
+    strategy = bind_strategy(f"nb4:training={training},limit=1")
+    waiting = score_single_link(strategy, NO, visit("http://a/1", words=NO))
+    later = score_single_link(strategy, YES, visit("http://a/2", words=YES))
     assert waiting is not None
-    assert said is not None
+    assert later is not None
     assert waiting.score == 0.0
-    together = strategy.combine(waiting, said)
+    together = strategy.merge(waiting, later)
     assert (together.score, part(together, "level")) == (1.0, 0.0)
 
 
-def test_anchors_of_several_pages_are_put_together(training: str) -> None:
-    strategy = begun(f"nb2:training={training}")
-    parts = [only(strategy, word, visit(f"http://a/{word}")) for word in YES.split()]
+def test_anchors_of_several_pages_are_merged(training: str) -> None:
+    strategy = bind_strategy(f"nb2:training={training}")
+    parts = [score_single_link(strategy, word, visit(f"http://a/{word}")) for word in YES.split()]
     together = parts[0]
     for other in parts[1:]:
         assert together is not None
         assert other is not None
-        together = strategy.combine(together, other)
+        together = strategy.merge(together, other)
     assert [round(part(place, "anchor"), 3) for place in (parts[0], together)] == [0.577, 1.0]
 
 
-def test_the_sixth_page_has_no_say(training: str) -> None:
-    strategy = begun(f"nb4:training={training},limit=1")
-    place = only(strategy, NO, visit(words=NO))
-    yes = only(strategy, YES, visit(words=YES))
+def test_the_sixth_page_is_ignored(training: str) -> None:
+    strategy = bind_strategy(f"nb4:training={training},limit=1")
+    place = score_single_link(strategy, NO, visit(words=NO))
+    yes = score_single_link(strategy, YES, visit(words=YES))
     assert place is not None
     assert yes is not None
     for _ in range(4):
-        place = strategy.combine(place, place)
-    assert strategy.combine(place, yes).score == 0.0
+        place = strategy.merge(place, place)
+    assert strategy.merge(place, yes).score == 0.0
 
 
-def test_of_several_ways_to_a_url_the_one_with_fewest_irrelevant_pages_counts(training: str) -> None:
-    strategy = begun(f"nb4:training={training}")
-    first = only(strategy, NO, visit(words=NO))
-    long_way = only(strategy, NO, visit(place=only(strategy, NO, visit(place=first, words=NO)), words=NO))
-    short_way = only(strategy, NO, visit("http://c/", words=NO))
+def test_the_smallest_level_counter_of_several_pages_applies(training: str) -> None:
+    strategy = bind_strategy(f"nb4:training={training}")
+    first = score_single_link(strategy, NO, visit(words=NO))
+    long_way = score_single_link(
+        strategy, NO, visit(place=score_single_link(strategy, NO, visit(place=first, words=NO)), words=NO)
+    )
+    short_way = score_single_link(strategy, NO, visit("http://c/", words=NO))
     assert long_way is not None
     assert short_way is not None
-    assert (long_way.score, strategy.combine(long_way, short_way).score) == (0.0, 1.0)
+    assert (long_way.score, strategy.merge(long_way, short_way).score) == (0.0, 1.0)
 
 
-def test_a_waiting_seed_stays_in_front(training: str) -> None:
-    strategy = begun(f"nb4:training={training}")
-    (seed,) = strategy.seeds([Link("http://b/x")])
-    new = only(strategy, NO, visit(words=NO))
+def test_a_waiting_seed_keeps_its_priority(training: str) -> None:
+    strategy = bind_strategy(f"nb4:training={training}")
+    (seed,) = strategy.score_seeds([Link("http://b/x")])
+    new = score_single_link(strategy, NO, visit(words=NO))
     assert new is not None
-    assert strategy.combine(seed, new) == seed
+    assert strategy.merge(seed, new) == seed
 
 
-def test_ordered_puts_the_likelier_link_first(training: str) -> None:
-    strategy = begun(f"nb4_ordered:training={training}")
-    relevant, other = only(strategy, YES, visit(words=YES)), only(strategy, NO, visit(words=NO))
+def test_ordered_sorts_by_the_posterior(training: str) -> None:
+    strategy = bind_strategy(f"nb4_ordered:training={training}")
+    relevant, other = (
+        score_single_link(strategy, YES, visit(words=YES)),
+        score_single_link(strategy, NO, visit(words=NO)),
+    )
     assert relevant is not None
     assert other is not None
     assert relevant.score == part(relevant, "posterior") > other.score == part(other, "posterior") > 0
@@ -190,121 +197,128 @@ def test_ordered_puts_the_likelier_link_first(training: str) -> None:
 
 def test_examples_of_irrelevant_pages_are_not_followed() -> None:
     """Figure 5, lines 1 and 5: they are in IRT from the start."""
-    made = Made()
-    strategy = begun("nb4", made, TOPIC.with_examples(made.relevant, made.irrelevant))
-    known, other = Link(url_of("railway", 3), anchor="a train"), Link("http://made/new", anchor="a train")
-    assert [place is None for place in strategy.place([known, other], visit())] == [True, False]
+    made = SampleTrainingData()
+    strategy = bind_strategy("nb4", made, TOPIC.with_examples(made.relevant, made.irrelevant))
+    known, other = Link(build_url("railway", 3), anchor="a train"), Link("http://made/new", anchor="a train")
+    assert [place is None for place in strategy.score_links([known, other], visit())] == [True, False]
 
 
 @pytest.mark.parametrize("spec", ["nb2", "nb4", "nb4_ordered", "nb4:guide=svm", "nb4:guide=nn", "nb4:weighting=tf_idf"])
-def test_it_learns_from_examples_which_links_to_follow(spec: str) -> None:
-    strategy = begun(spec + (",tune=yes" if ":" in spec else ":tune=yes"))
-    page = page_of("dengue", 1)
-    at = Visit(1, Link(page.url), Place(1.0), page.url, page, 1.0)
-    for link, place in zip(page.links, strategy.place(page.links, at), strict=True):
+def test_links_are_classified_after_training_on_examples(spec: str) -> None:
+    strategy = bind_strategy(spec + (",tune=yes" if ":" in spec else ":tune=yes"))
+    page = build_page("dengue", 1)
+    at = Visit(1, Link(page.url), Priority(1.0), page.url, page, 1.0)
+    for link, place in zip(page.links, strategy.score_links(page.links, at), strict=True):
         assert (part(place, "posterior") > 0.5) == ("dengue" in link.url)
 
 
 def test_the_keyword_table_comes_from_the_relevant_examples() -> None:
-    strategy = begun("nb4:k=3")
-    assert list(strategy.plain.words) == ["fever", "dengue", "mosquito"]
+    strategy = bind_strategy("nb4:k=3")
+    assert list(strategy.exact_table.words) == ["fever", "dengue", "mosquito"]
 
 
-def test_a_training_set_says_how_words_are_counted(tmp_path: Path) -> None:
+def test_the_training_set_file_defines_the_weighting(tmp_path: Path) -> None:
     path = tmp_path / "training.tsv"
     path.write_text("counted\ttf\t1\n" + TRAINING, "utf-8")
     at = visit(words="train train dengue")
-    assert part(only(begun(f"nb4:training={path}"), "x", at), "parents") == 0
+    assert part(score_single_link(bind_strategy(f"nb4:training={path}"), "x", at), "parents") == 0
     path.write_text("counted\ttf\t2\n" + TRAINING, "utf-8")
-    assert part(only(begun(f"nb4:training={path}"), "x", at), "parents") > 0
+    assert part(score_single_link(bind_strategy(f"nb4:training={path}"), "x", at), "parents") > 0
 
 
-def test_related_words_count_in_addresses_and_anchors(tmp_path: Path) -> None:
+def test_related_words_count_in_urls_and_anchors(tmp_path: Path) -> None:
     path = tmp_path / "cars.tsv"
     path.write_text(TRAINING.replace("dengue", "car").replace("fever", "road").replace("mosquito", "wheel"), "utf-8")
-    with_them, without = (begun(f"nb4:training={path},wordnet={answer}") for answer in ("yes", "no"))
-    assert part(only(with_them, "automobile", visit()), "anchor") > 0
-    assert part(only(without, "automobile", visit()), "anchor") == 0
+    with_them, without = (bind_strategy(f"nb4:training={path},wordnet={answer}") for answer in ("yes", "no"))
+    assert part(score_single_link(with_them, "automobile", visit()), "anchor") > 0
+    assert part(score_single_link(without, "automobile", visit()), "anchor") == 0
 
 
-# The training set that grows
+# Updatable training set
 
 
-def crawled(strategy: Nb4, steps: range) -> list[float]:
-    """Visits pages whose anchors say the topic and that turn out to be about something else, and some others."""
+def crawl_pages(strategy: Nb4, steps: range) -> list[float]:
+    """Visit irrelevant pages whose anchors contain the topic, and some relevant pages with other anchors. Return the
+    posteriors.
+    """
     posteriors = []
     for step in steps:
-        place = only(strategy, YES if step % 3 else NO, visit(words=YES if step % 3 else NO), f"http://b/{step}")
-        strategy.learn(visit(f"http://b/{step}", place, relevance=float(step % 3 == 0)))
-        posteriors.append(part(only(strategy, YES, visit(words=YES)), "posterior"))
+        place = score_single_link(
+            strategy, YES if step % 3 else NO, visit(words=YES if step % 3 else NO), f"http://b/{step}"
+        )
+        strategy.learn(visit(f"http://b/{step}", place, words=NO if step % 3 else YES))
+        posteriors.append(part(score_single_link(strategy, YES, visit(words=YES)), "posterior"))
     return posteriors
 
 
-def test_visited_pages_change_what_is_predicted(training: str) -> None:
-    posteriors = crawled(begun(f"nb4_updatable:training={training},every=5"), range(60))
+def test_visited_pages_change_predictions(training: str) -> None:
+    posteriors = crawl_pages(bind_strategy(f"nb4_updatable:training={training},every=5"), range(60))
     assert posteriors[0] > 0.5 > posteriors[-1]
 
 
-def test_a_row_of_irrelevant_pages_alone_changes_nothing(training: str) -> None:
-    strategy = begun(f"nb4_updatable:training={training},every=1")
-    before = part(only(strategy, YES, visit(words=YES)), "posterior")
+def test_irrelevant_pages_alone_change_nothing(training: str) -> None:
+    strategy = bind_strategy(f"nb4_updatable:training={training},every=1")
+    before = part(score_single_link(strategy, YES, visit(words=YES)), "posterior")
     for step in range(20):
-        strategy.learn(visit(f"http://b/{step}", only(strategy, NO, visit(words=NO)), relevance=0.0))
-    assert part(only(strategy, YES, visit(words=YES)), "posterior") == before
+        strategy.learn(visit(f"http://b/{step}", score_single_link(strategy, NO, visit(words=NO)), words=NO))
+    assert part(score_single_link(strategy, YES, visit(words=YES)), "posterior") == before
 
 
-def test_a_fixed_training_set_stays_as_it_is(training: str) -> None:
-    assert len(set(crawled(begun(f"nb4:training={training}"), range(30)))) == 1
+def test_a_fixed_training_set_does_not_change(training: str) -> None:
+    assert len(set(crawl_pages(bind_strategy(f"nb4:training={training}"), range(30)))) == 1
 
 
 @pytest.mark.parametrize("guide", ["nb", "svm", "nn"])
-def test_a_crawl_that_was_interrupted_learns_the_same(training: str, guide: str) -> None:
+def test_a_resumed_crawl_learns_the_same(training: str, guide: str) -> None:
     spec = f"nb4_updatable:training={training},every=7,most=20,guide={guide}"
-    through, before = begun(spec), begun(spec)
-    whole = crawled(through, range(50))
-    crawled(before, range(23))
-    after = make(spec)
+    through, before = bind_strategy(spec), bind_strategy(spec)
+    whole = crawl_pages(through, range(50))
+    crawl_pages(before, range(23))
+    after = create_strategy(spec)
     assert isinstance(after, Nb4)
-    after.begin(Setting(TOPIC, Vsm(TOPIC), Random(9)))
-    after.restore(json.loads(json.dumps(before.state())))
-    assert crawled(after, range(23, 50)) == whole[23:]
-    assert json.dumps(after.state()) == json.dumps(through.state())
+    after.bind(StrategyContext(TOPIC, Vsm(TOPIC), Random(9)))
+    after.restore_state(json.loads(json.dumps(before.get_state())))
+    assert crawl_pages(after, range(23, 50)) == whole[23:]
+    assert json.dumps(after.get_state()) == json.dumps(through.get_state())
 
 
 def test_old_pages_are_replaced_by_new_ones_of_their_label_and_examples_stay(training: str) -> None:
-    strategy = begun(f"nb4_updatable:training={training},most=5")
-    crawled(strategy, range(40))
-    state = strategy.state()
+    strategy = bind_strategy(f"nb4_updatable:training={training},most=5")
+    crawl_pages(strategy, range(40))
+    state = strategy.get_state()
     assert isinstance(state, dict)
     rows = state["rows"]
     assert isinstance(rows, list)
     assert [len(kept) for kept in rows if isinstance(kept, list)] == [4, 5, 5]
 
 
-def test_failed_fetches_teach_nothing(training: str) -> None:
-    strategy = begun(f"nb4_updatable:training={training}")
-    before = json.dumps(strategy.state())
-    strategy.learn(Visit(1, Link("http://b/"), only(strategy, YES, visit()) or Place(1.0), "http://b/"))
-    strategy.learn(visit(relevance=1.0))  # a seed: nothing was predicted of it
-    assert json.dumps(strategy.state()) == before
+def test_failed_fetches_add_no_rows(training: str) -> None:
+    strategy = bind_strategy(f"nb4_updatable:training={training}")
+    before = json.dumps(strategy.get_state())
+    strategy.learn(Visit(1, Link("http://b/"), score_single_link(strategy, YES, visit()) or Priority(1.0), "http://b/"))
+    strategy.learn(visit(words=YES))  # a seed has no prediction
+    assert json.dumps(strategy.get_state()) == before
 
 
-# Mistakes
+# Error messages
 
 
 @pytest.mark.parametrize(
     ("material", "message"),
     [
-        (Nothing(), "nb4 learns from example pages: give --examples FILE"),
-        (Some(Made().relevant, ()), "nb4: there are no irrelevant examples"),
-        (Some((), Made().irrelevant), "nb4: there are no relevant examples"),
-        (Some(("http://gone/",), Made().irrelevant), "nb4: none of the 1 relevant examples can be read"),
-        (Some(Made().relevant, Made().irrelevant, lonely=True), "no recorded page links to any of the 10 relevant"),
+        (UrlsOnlyTrainingData(), "nb4 learns from example pages: pass --examples FILE"),
+        (Some(SampleTrainingData().relevant, ()), "nb4: there are no irrelevant examples"),
+        (Some((), SampleTrainingData().irrelevant), "nb4: there are no relevant examples"),
+        (Some(("http://gone/",), SampleTrainingData().irrelevant), "nb4: none of the 1 relevant examples can be read"),
+        (
+            Some(SampleTrainingData().relevant, SampleTrainingData().irrelevant, lonely=True),
+            "no recorded page links to any of the 10 relevant",
+        ),
     ],
 )
-def test_missing_material_is_told_in_one_line(material: Material, message: str) -> None:
+def test_missing_training_data_is_reported_in_one_line(material: TrainingData, message: str) -> None:
     with pytest.raises(StrategyError) as raised:
-        begun("nb4", material)
+        bind_strategy("nb4", material)
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
@@ -320,19 +334,19 @@ def test_missing_material_is_told_in_one_line(material: Material, message: str) 
         ("nb4_updatable:most=0", "most is 0"),
     ],
 )
-def test_impossible_parameters_are_refused(spec: str, message: str) -> None:
+def test_invalid_parameters_are_rejected(spec: str, message: str) -> None:
     with pytest.raises(StrategyError, match=message):
-        make(spec)
+        create_strategy(spec)
 
 
-def test_a_training_file_that_is_not_there_is_named() -> None:
+def test_a_missing_training_file_is_reported() -> None:
     with pytest.raises(StrategyError, match=r"nb4: nowhere\.tsv cannot be read"):
-        begun("nb4:training=nowhere.tsv")
+        bind_strategy("nb4:training=nowhere.tsv")
 
 
-def test_nb2_reads_the_training_set_of_nb4_and_not_the_other_way_round(tmp_path: Path, training: str) -> None:
-    assert begun(f"nb2:training={training}").attributes == ("url_words", "anchor")
+def test_nb2_accepts_the_training_set_of_nb4_but_not_vice_versa(tmp_path: Path, training: str) -> None:
+    assert bind_strategy(f"nb2:training={training}").attributes == ("url_words", "anchor")
     short = tmp_path / "short.tsv"
     short.write_text("url\turl_words\tanchor\tlabel\nhttp://a/\t1\t1\trelevant\nhttp://b/\t0\t0\tirrelevant\n", "utf-8")
     with pytest.raises(StrategyError, match=r"short\.tsv:1: the column 'parents' is missing"):
-        begun(f"nb4:training={short}")
+        bind_strategy(f"nb4:training={short}")

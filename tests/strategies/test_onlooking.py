@@ -1,35 +1,34 @@
-"""A refresh shows a strategy the pages that have changed, and no others."""
+"""A recrawl passes only changed pages to the strategy."""
 
 from __future__ import annotations
 
 import copy
 import math
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
+from tests.strategies.test_conformance import bind_strategy, make_visits, run_visits
 
-from topicrawl.refresh import Onlooker
-from topicrawl.strategies import available
-
-from .test_conformance import begun, run, visits
+from topicrawl.recrawl.strategy import ChangedPagesStrategy
+from topicrawl.strategies import list_strategies
 
 
-@pytest.mark.parametrize("name", available())
-def test_links_of_changed_pages_are_placed_and_from_others_nothing_is_learned(name: str) -> None:
-    strategy = begun(name)
-    run(strategy, visits())
-    before = copy.deepcopy(strategy.state())
-    onlooker = Onlooker(strategy, lambda visit: visit if visit.relevance else None)
-    assert onlooker.combines == strategy.combines
-    for visit in visits():
+@pytest.mark.parametrize("name", list_strategies())
+def test_only_changed_pages_are_learned_from_and_scored(name: str) -> None:
+    strategy = bind_strategy(name)
+    run_visits(strategy, make_visits())
+    before = copy.deepcopy(strategy.get_state())
+    onlooker = ChangedPagesStrategy(strategy, lambda visit: visit if visit.relevance else None)
+    assert onlooker.merges == strategy.merges
+    for visit in make_visits():
         assert visit.page is not None
         again = replace(visit, page=replace(visit.page, title="another"))
         onlooker.learn(again)
-        places = onlooker.place(visit.page.links, again)
+        places = onlooker.score_links(visit.page.links, again)
         assert len(places) == len(visit.page.links)
         if not visit.relevance:
             assert places == [None] * len(places)
-            assert strategy.state() == before
+            assert strategy.get_state() == before
         assert all(place is None or math.isfinite(place.score) for place in places)
-        onlooker.revise()
-        before = copy.deepcopy(strategy.state())
+        onlooker.rescore()
+        before = copy.deepcopy(strategy.get_state())

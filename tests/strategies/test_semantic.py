@@ -1,4 +1,4 @@
-"""Semantic crawlers: what their papers say they follow, with WordNet and with a thesaurus of one's own."""
+"""Tests of the semantic crawlers with WordNet and with a thesaurus file."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ from random import Random
 import pytest
 
 from topicrawl.errors import StrategyError
-from topicrawl.records import Link, Page, Place, Visit
+from topicrawl.models import Link, Page, Priority, Visit
 from topicrawl.relevance.vsm import Vsm
-from topicrawl.strategies import make
-from topicrawl.strategies.semantic import Semantic
-from topicrawl.strategies.strategy import Setting
-from topicrawl.text.tokens import words
+from topicrawl.strategies import create_strategy
+from topicrawl.strategies.base import StrategyContext
+from topicrawl.strategies.semantic import SemanticStrategy
+from topicrawl.text.tokenizer import tokenise
 from topicrawl.topic import Topic
 
 ALL = ["ehrig", "ssrm", "synset_expansion", "corley_mihalcea"]
 THESAURUS = "zika\tis_a\tarbovirus disease\nbreakbone\tsame_as\tdengue\ndengue\tis_a\tarbovirus disease\n"
 
 
-def begun(spec: str, topic: Topic) -> Semantic:
-    strategy = make(spec)
-    assert isinstance(strategy, Semantic)
-    strategy.begin(Setting(topic, Vsm(topic), Random(0)))
+def bind_strategy(spec: str, topic: Topic) -> SemanticStrategy:
+    strategy = create_strategy(spec)
+    assert isinstance(strategy, SemanticStrategy)
+    strategy.bind(StrategyContext(topic, Vsm(topic), Random(0)))
     return strategy
 
 
-def placed(strategy: Semantic, anchors: Sequence[str], text: str = "") -> list[Place]:
-    page = Page("http://a/", text=text, words=tuple(words(text)))
-    visit = Visit(1, Link("http://a/"), Place(1.0), "http://a/", page, 0.0)
+def score_anchors(strategy: SemanticStrategy, anchors: Sequence[str], text: str = "") -> list[Priority]:
+    page = Page("http://a/", text=text, words=tuple(tokenise(text)))
+    visit = Visit(1, Link("http://a/"), Priority(1.0), "http://a/", page, 0.0)
     links = [Link(f"http://b/{n}", "http://a/", anchor) for n, anchor in enumerate(anchors)]
-    return [place for place in strategy.place(links, visit) if place is not None]
+    return [place for place in strategy.score_links(links, visit) if place is not None]
 
 
 def scores(spec: str, topic: str, anchors: Sequence[str], text: str = "") -> list[float]:
-    return [place.score for place in placed(begun(spec, Topic.of(topic)), anchors, text)]
+    return [place.score for place in score_anchors(bind_strategy(spec, Topic.of(topic)), anchors, text)]
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_synonym_is_worth_more_than_a_stranger(name: str) -> None:
+def test_a_synonym_scores_higher_than_an_unrelated_word(name: str) -> None:
     own, synonym, stranger, nothing = scores(name, "car", ["cars", "automobile", "weather forecast", ""])
     assert own >= synonym > stranger >= nothing == 0
 
 
 @pytest.mark.parametrize("name", ["ehrig", "ssrm", "corley_mihalcea"])
-def test_anchors_alone_count_unless_a_page_is_given_weight(name: str) -> None:
+def test_pages_count_only_with_a_page_weight(name: str) -> None:
     anchors = ["weather", "owls"]
     assert scores(name, "car", anchors, "car car car") == scores(name, "car", anchors, "owls")
     on, off = (scores(f"{name}:page=0.5,anchor=0.5", "car", anchors, text)[0] for text in ("car car", "the"))
@@ -54,18 +54,18 @@ def test_anchors_alone_count_unless_a_page_is_given_weight(name: str) -> None:
 
 
 def test_synset_expansion_is_the_mean_of_page_and_anchor_batsakis_equation_10() -> None:
-    strategy = begun("synset_expansion", Topic.of("car"))
-    (place,) = placed(strategy, ["automobile"], "An automobile and a motorcar in the rain")
+    strategy = bind_strategy("synset_expansion", Topic.of("car"))
+    (place,) = score_anchors(strategy, ["automobile"], "An automobile and a motorcar in the rain")
     parts = dict(place.parts)
     assert 0 < parts["page"] < 1
     assert place.score == pytest.approx((parts["page"] + parts["anchor"]) / 2)
 
 
-def test_synset_expansion_finds_pages_that_say_synonyms_only() -> None:
+def test_synset_expansion_finds_pages_with_only_synonyms() -> None:
     text = "Every automobile of that year was a motorcar."
     topic = Topic.of("car")
-    assert Vsm(topic).phrase(text) == 0
-    assert placed(begun("synset_expansion", topic), ["x"], text)[0].score > 0
+    assert Vsm(topic).score_text(text) == 0
+    assert score_anchors(bind_strategy("synset_expansion", topic), ["x"], text)[0].score > 0
 
 
 def test_fewer_senses_mean_fewer_synonyms() -> None:
@@ -81,8 +81,8 @@ def test_the_cheaper_relations_of_ehrig() -> None:
     assert scores("ehrig:relation=path", "dog", anchors) == [pytest.approx(1 / 3), pytest.approx(0.2)]
 
 
-def test_ssrm_in_its_original_form_forgives_no_stranger() -> None:
-    # Printed, a second word of the topic raises the value; divided by all weights, it is a mean.
+def test_the_original_form_of_ssrm_is_a_mean() -> None:
+    # As printed, a second topic word raises the value. Divided by all weights, it is a mean.
     short, long = scores("ssrm:form=original", "qqqq zzzz", ["qqqq", "qqqq zzzz"])
     assert short == long == pytest.approx(0.5)
     short, long = scores("ssrm", "qqqq zzzz", ["qqqq", "qqqq zzzz"])
@@ -90,7 +90,7 @@ def test_ssrm_in_its_original_form_forgives_no_stranger() -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_thesaurus_of_ones_own_replaces_wordnet(name: str, tmp_path: Path) -> None:
+def test_a_thesaurus_file_replaces_wordnet(name: str, tmp_path: Path) -> None:
     file = tmp_path / "fevers.tsv"
     file.write_text(THESAURUS, "utf-8")
     synonym, stranger = scores(f"{name}:ontology={file}", "dengue", ["breakbone", "car"])
@@ -103,35 +103,35 @@ def test_a_thesaurus_of_ones_own_replaces_wordnet(name: str, tmp_path: Path) -> 
     [
         (None, "cannot be read: No such file or directory"),
         (b"\xff\xfe", "cannot be read: not UTF-8 text"),
-        (b"", "no terms in it"),
-        (b"a\tis_a\tb\nb\tis_a\ta", "goes round in a circle: a → b → a"),
-        (b"steam\tis_a\twater", "knows none of the topic's words: name the topic in its terms"),
+        (b"", "the file has no terms"),
+        (b"a\tis_a\tb\nb\tis_a\ta", "the relations form a cycle: a → b → a"),
+        (b"steam\tis_a\twater", "contains none of the topic's words: describe the topic with its terms"),
     ],
 )
-def test_a_thesaurus_that_does_not_serve_is_refused_in_one_line(
+def test_an_unusable_thesaurus_is_reported_in_one_line(
     name: str, content: bytes | None, says: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "fevers.tsv"
     if content is not None:
         file.write_bytes(content)
     with pytest.raises(StrategyError) as caught:
-        begun(f"{name}:ontology={file}", Topic.of("dengue"))
+        bind_strategy(f"{name}:ontology={file}", Topic.of("dengue"))
     assert str(caught.value).startswith(f"{name}: {file}")
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_wordnet_knows_english_only(name: str) -> None:
-    with pytest.raises(StrategyError, match="WordNet knows English, the topic is in 'de'"):
-        begun(name, Topic("Vögel", {"vogel": 1.0}, languages=("de",)))
+def test_wordnet_supports_only_english(name: str) -> None:
+    with pytest.raises(StrategyError, match="WordNet supports only English, but the topic is in 'de'"):
+        bind_strategy(name, Topic("Vögel", {"vogel": 1.0}, languages=("de",)))
 
 
 def test_a_thesaurus_is_stemmed_in_the_topics_language(tmp_path: Path) -> None:
     file = tmp_path / "vogel.tsv"
     file.write_text("Eule\tis_a\tVogel\n", "utf-8")
     topic = Topic("Vögel", {"vögel": 1.0}, languages=("de",))
-    (place,) = placed(begun(f"ehrig:ontology={file}", topic), ["Eulen"])
+    (place,) = score_anchors(bind_strategy(f"ehrig:ontology={file}", topic), ["Eulen"])
     assert place.score == pytest.approx(0.5 / 1.5)
 
 
@@ -148,7 +148,7 @@ def test_a_thesaurus_is_stemmed_in_the_topics_language(tmp_path: Path) -> None:
         ("synset_expansion:senses=-1", "synset_expansion: senses is -1, it must be 0 or more"),
     ],
 )
-def test_parameters_out_of_range_are_refused(spec: str, says: str) -> None:
+def test_parameters_out_of_range_are_rejected(spec: str, says: str) -> None:
     with pytest.raises(StrategyError) as caught:
-        make(spec)
+        create_strategy(spec)
     assert str(caught.value) == says

@@ -1,4 +1,4 @@
-"""Sentences: the cases that mislead a naive splitter, and that nothing is lost."""
+"""Tests of the sentence splitter: difficult cases, and that no text is lost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topicrawl.text.sentences import sentences
+from topicrawl.text.sentences import split_sentences
 
 
 @pytest.mark.parametrize(
@@ -37,13 +37,13 @@ from topicrawl.text.sentences import sentences
         ["\u0645\u0627 \u0647\u0630\u0627\u061f", "\u0643\u062a\u0627\u0628."],
     ],
 )
-def test_a_paragraph_falls_into_its_sentences(expected: list[str]) -> None:
-    assert sentences(" ".join(expected)) == expected
-    assert sentences("  " + " \n ".join(expected)) == expected
+def test_paragraph_is_split_into_sentences(expected: list[str]) -> None:
+    assert split_sentences(" ".join(expected)) == expected
+    assert split_sentences("  " + " \n ".join(expected)) == expected
 
 
-def test_scripts_without_spaces_need_none() -> None:
-    assert sentences("\u4eca\u65e5\u306f\u3002\u5143\u6c17\uff1f\u306f\u3044\uff01") == [
+def test_scripts_without_spaces() -> None:
+    assert split_sentences("\u4eca\u65e5\u306f\u3002\u5143\u6c17\uff1f\u306f\u3044\uff01") == [
         "\u4eca\u65e5\u306f\u3002",
         "\u5143\u6c17\uff1f",
         "\u306f\u3044\uff01",
@@ -51,8 +51,8 @@ def test_scripts_without_spaces_need_none() -> None:
 
 
 @given(st.text() | st.text(alphabet='aB .!?\u3002"()1\n'))
-def test_nothing_but_white_space_is_lost(block: str) -> None:
-    found = sentences(block)
+def test_only_white_space_is_lost(block: str) -> None:
+    found = split_sentences(block)
     assert "".join("".join(found).split()) == "".join(block.split())
     assert all(sentence == sentence.strip() and sentence for sentence in found)
 
@@ -60,7 +60,7 @@ def test_nothing_but_white_space_is_lost(block: str) -> None:
 @pytest.mark.parametrize(
     "block", ["." * 100_000, "a. " * 50_000, "A. " * 50_000, "Mr. " * 50_000, ") " * 50_000, '. " ' * 50_000]
 )
-def test_hostile_paragraphs_take_linear_time(block: str) -> None:
+def test_malicious_paragraphs_take_linear_time(block: str) -> None:
     began = time.process_time()
-    sentences(block)
+    split_sentences(block)
     assert time.process_time() - began < 10

@@ -1,4 +1,4 @@
-"""From a topic to an answer that has learned, in a real browser, with the keyboard; and how it looks."""
+"""End-to-end test of the web application in a browser, from a new crawl to feedback, and checks of the layout."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from tests.longer import LONG
-from tests.web.browser import BROWSER, Tab, browser
-from tests.web.served import Client, served
+from tests.helpers.browser import BROWSER, BrowserTab, open_browser
+from tests.helpers.markers import LONG
+from tests.helpers.web_client import WebClient, serve_collections
 
-from topicrawl.lab.sample import SampleWeb
-from topicrawl.lab.serve import served as web_served
+from topicrawl.sample_web.server import serve_in_subprocess as web_served
+from topicrawl.sample_web.web import SampleWeb
 
 pytestmark = [
     LONG,
@@ -26,7 +26,7 @@ pytestmark = [
 ]
 
 LOADED = "document.readyState === 'complete'"
-#: What is wrong with a page as it stands: wider than its window, texts without contrast, fields without names.
+#: Returns the faults of a page: wider than the window, texts with little contrast, fields without labels.
 FAULTS = """(() => {
   const faults = [];
   if (document.documentElement.scrollWidth > innerWidth + 1) faults.push("wider than the window");
@@ -52,235 +52,240 @@ PICTURES = os.environ.get("TOPICRAWL_PICTURES", "")
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, SampleWeb]]:
-    """The made-up web on loopback, and a server that may crawl it."""
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[WebClient, SampleWeb]]:
+    """Serve the sample web on the loopback interface, and run a web application that may crawl it."""
     folder = tmp_path_factory.mktemp("demo")
     (folder / "shelf").mkdir()
     with web_served(SampleWeb(pages=1200)) as web:
         resolve = ", ".join(f'"{host}=127.0.0.1"' for host in web.hosts)
         config = folder / "settings.toml"
-        # A host is asked so rarely that the crawl cannot be at its end before someone pauses it.
+        # The crawl delay is long, so that the crawl cannot finish before the test pauses it.
         config.write_text(
             f'allow_net = ["127.0.0.0/8"]\nresolve = [{resolve}]\ndelay = 0.2\ntimeout = 2.0\nattempts = 1\n'
             "patience = 2.0\ndocuments = false\n"
         )
-        with served([folder / "shelf"], config=config) as client:
+        with serve_collections([folder / "shelf"], config=config) as client:
             yield client, web
 
 
 @dataclass
 class Story:
-    """What is done in the browser, step by step; a step that fails is named."""
+    """The steps of the test in the browser; the error of a failed step names the step."""
 
-    tab: Tab
-    client: Client
+    tab: BrowserTab
+    client: WebClient
     web: SampleWeb
     done: list[str] = field(default_factory=list)
 
     @asynccontextmanager
     async def step(self, name: str) -> AsyncIterator[None]:
-        begun = time.monotonic()
+        started = time.monotonic()
         try:
             yield
         except BaseException as error:
             error.add_note(f"at the step “{name}”; before it: {', '.join(self.done) or 'nothing'}")
             raise
-        self.done.append(f"{name} ({time.monotonic() - begun:.1f} s)")
+        self.done.append(f"{name} ({time.monotonic() - started:.1f} s)")
 
     @property
     def at(self) -> str:
-        return f"{self.client.own}/c/{NAME}"
+        return f"{self.client.origin}/c/{NAME}"
 
     async def press(self, text: str) -> None:
-        """A click on the button that says so."""
-        found = f"[...document.querySelectorAll('button')].find(it => it.innerText === '{text}')"
-        await self.tab.until(found)
-        await self.tab.run(f"{found}.click()")
+        """Click on the button with the given text."""
+        button = f"[...document.querySelectorAll('button')].find(it => it.innerText === '{text}')"
+        await self.tab.wait_until(button)
+        await self.tab.evaluate(f"{button}.click()")
 
-    async def state(self, words: str) -> None:
-        """Wait until the page says so; it looks again by itself."""
-        await self.tab.until(f"document.querySelector('.state').innerText === '{words}'")
+    async def wait_for_state(self, label: str) -> None:
+        """Wait until the page shows the given state; the page updates itself."""
+        await self.tab.wait_until(f"document.querySelector('.state').innerText === '{label}'")
 
-    async def asked(self, path: str) -> Any:
-        return await self.tab.run(f"fetch('/api/collections/{NAME}{path}').then(it => it.json())")
+    async def get_json(self, path: str) -> Any:
+        """Request a path of the collection from the API."""
+        return await self.tab.evaluate(f"fetch('/api/collections/{NAME}{path}').then(it => it.json())")
 
-    async def waiting(self) -> dict[str, tuple[float, int]]:
-        """Links that wait: their scores, and how many reasons readers gave."""
-        links = (await self.asked("/next?count=200"))["links"]
-        return {link["url"]: (link["score"], len(link["readers"])) for link in links}
+    async def list_waiting(self) -> dict[str, tuple[float, int]]:
+        """Return the waiting links with their scores and the number of effects of user feedback."""
+        links = (await self.get_json("/next?count=200"))["links"]
+        return {link["url"]: (link["score"], len(link["feedback"])) for link in links}
 
 
-async def _crawled(story: Story) -> None:
-    """Make a topic, start a crawl of the demo web, watch it, and have it rest."""
-    tab, seeds = story.tab, "\\n".join(story.web.seeds("dengue fever"))
-    async with story.step("make a topic and start a crawl"):
-        await tab.open(f"{story.client.own}/")
-        await tab.run(f"""document.querySelector("[name=words]").value = "dengue fever mosquito";
+async def _crawl(story: Story) -> None:
+    """Start a crawl of the sample web, watch it, and pause it."""
+    tab, seeds = story.tab, "\\n".join(story.web.get_seeds("dengue fever"))
+    async with story.step("start a crawl"):
+        await tab.open(f"{story.client.origin}/")
+        await tab.evaluate(f"""document.querySelector("[name=words]").value = "dengue fever mosquito";
             document.querySelector("[name=seeds]").value = "{seeds}";
             document.querySelector("[name=pages]").value = 5000;
             document.querySelector("form[action='/crawls'] button").click()""")
-        await tab.until("document.querySelector('.collections a')")
+        await tab.wait_until("document.querySelector('.collections a')")
     async with story.step("watch it"):
         await tab.open(story.at)
-        await story.state("crawling")
+        await story.wait_for_state("crawling")
         for figure in (1, 2):  # pages, and relevant ones
-            await tab.until(f"parseInt(document.querySelector('.figures div:nth-child({figure}) dd').innerText) >= 12")
-        await tab.until("document.querySelector('#curve polyline').getAttribute('points').split(' ').length > 5")
+            await tab.wait_until(
+                f"parseInt(document.querySelector('.figures div:nth-child({figure}) dd').innerText) >= 12"
+            )
+        await tab.wait_until("document.querySelector('#curve polyline').getAttribute('points').split(' ').length > 5")
     async with story.step("pause it"):
         await story.press("Pause")
-        await story.state("paused")
-        # What was under way when it was told to rest comes back.
-        await tab.until(f"fetch('/api/collections/{NAME}').then(it => it.json()).then(it => it.leased === 0)")
+        await story.wait_for_state("paused")
+        # Wait for the requests in flight.
+        await tab.wait_until(f"fetch('/api/collections/{NAME}').then(it => it.json()).then(it => it.leased === 0)")
 
 
-async def _steered(story: Story) -> None:
-    """Add a word, put a host first, and see both."""
+async def _steer(story: Story) -> None:
+    """Add a word and boost a host, and check the effect of both."""
     tab = story.tab
     async with story.step("add a word"):
-        await tab.run("document.querySelector('[name=kind][value=word] + label input').value = 'larva'")
+        await tab.evaluate("document.querySelector('[name=kind][value=word] + label input').value = 'larva'")
         await story.press("Add words")
-        await tab.until("document.querySelector('[aria-label=\"take larva out again\"]')")
-    async with story.step("put a host first"):
-        # One that has a link among the next, so that its reason is to be seen there.
-        host = await tab.run("document.querySelector('#coming .url').innerText.split('/')[0]")
-        wished = f"document.querySelector('#asked button[aria-label=\"boost {host}\"]')"
-        await tab.run(f"document.querySelector('[placeholder=\"www.example.org\"]').value = '{host}'")
+        await tab.wait_until("document.querySelector('[aria-label=\"remove larva\"]')")
+    async with story.step("boost a host"):
+        # The host of one of the next links, so that the page shows the effect there.
+        host = await tab.evaluate("document.querySelector('#coming .url').innerText.split('/')[0]")
+        button = f"document.querySelector('#asked button[aria-label=\"boost {host}\"]')"
+        await tab.evaluate(f"document.querySelector('[placeholder=\"www.example.org\"]').value = '{host}'")
         await story.press("Boost")
-        await tab.until(f"{wished}?.ariaPressed === 'true' && document.querySelector('#coming .plus')")
-        await tab.run(f"{wished}.click()")
-        await tab.until(f"{LOADED} && {wished}?.ariaPressed !== 'true'")
+        await tab.wait_until(f"{button}?.ariaPressed === 'true' && document.querySelector('#coming .plus')")
+        await tab.evaluate(f"{button}.click()")
+        await tab.wait_until(f"{LOADED} && {button}?.ariaPressed !== 'true'")
         await story.press("larva ×")
-        await tab.until("!document.querySelector('#coming .plus')")
+        await tab.wait_until("!document.querySelector('#coming .plus')")
 
 
-async def _reviewed(story: Story) -> None:
-    """Walk through the queue with the keyboard, and judge pages until links move."""
+async def _review(story: Story) -> None:
+    """Go through the review queue with the keyboard, and annotate pages until links move."""
     tab = story.tab
-    async with story.step("walk through the queue with j and k"):
+    async with story.step("go through the queue with j and k"):
         await tab.open(f"{story.at}/review")
         for key in "jk":
-            place = await tab.run("document.querySelector('[name=place]').value")
-            await tab.key(key)
-            await tab.until(f"{LOADED} && document.querySelector('[name=place]').value !== '{place}'")
-    async with story.step("say unsure, and undo it"):
-        first = await tab.run("document.querySelector('[name=url]').value")
+            place = await tab.evaluate("document.querySelector('[name=place]').value")
+            await tab.press_key(key)
+            await tab.wait_until(f"{LOADED} && document.querySelector('[name=place]').value !== '{place}'")
+    async with story.step("annotate a page as unsure, and undo it"):
+        first = await tab.evaluate("document.querySelector('[name=url]').value")
         for key, sign in (("u", "!=="), ("z", "===")):
-            await tab.key(key)
-            await tab.until(f"{LOADED} && document.querySelector('[name=url]').value {sign} '{first}'")
+            await tab.press_key(key)
+            await tab.wait_until(f"{LOADED} && document.querySelector('[name=url]').value {sign} '{first}'")
     for turn, key in enumerate("ny" * 10, 1):
         async with story.step(f"verdict {turn}: {key}"):
-            url = await tab.run("document.querySelector('[name=url]').value")
-            await tab.key(key)
-            await tab.until(f"{LOADED} && document.querySelector('[name=url]').value !== '{url}'")
-            await tab.until("document.querySelector('#heeded').innerText.includes(' moved')")
-            told = await tab.run("document.querySelector('#heeded').innerText")
-        if key == "y" and not told.partition(": ")[2].startswith("0 "):
+            url = await tab.evaluate("document.querySelector('[name=url]').value")
+            await tab.press_key(key)
+            await tab.wait_until(f"{LOADED} && document.querySelector('[name=url]').value !== '{url}'")
+            await tab.wait_until("document.querySelector('#heeded').innerText.includes(' moved')")
+            text = await tab.evaluate("document.querySelector('#heeded').innerText")
+        if key == "y" and not text.partition(": ")[2].startswith("0 "):
             break
 
 
-async def _answered(story: Story) -> None:
-    """Search, give feedback, see the answer change."""
-    tab, found = story.tab, "[...document.querySelectorAll('.hits small.url')].map(it => it.innerText)"
+async def _search(story: Story) -> None:
+    """Search, give feedback, and check that the results change."""
+    tab, urls = story.tab, "[...document.querySelectorAll('.hits small.url')].map(it => it.innerText)"
     async with story.step("search"):
-        # The index follows the crawl, a moment behind it: let it arrive.
-        story.client.site.finder.servers()
-        await story.client.site.finder.here.catch_up()
-        await tab.open(f"{story.client.own}/search?q=dengue")
-        before = await tab.run(found)
+        # Update the index, which is otherwise updated a moment after the crawl.
+        story.client.site.search.refresh_servers()
+        await story.client.site.search.local_server.update_indexes()
+        await tab.open(f"{story.client.origin}/search?q=dengue")
+        before = await tab.evaluate(urls)
         assert len(before) > 2, before
-    async with story.step("give feedback, and see the answer change"):
-        await tab.run("document.querySelector('.hits button[value=irrelevant]').click()")
-        await tab.until(f"{LOADED} && document.querySelector('#learned')")
-        after = await tab.run(found)
+    async with story.step("give feedback, and check that the results change"):
+        await tab.evaluate("document.querySelector('.hits button[value=irrelevant]').click()")
+        await tab.wait_until(f"{LOADED} && document.querySelector('#learned')")
+        after = await tab.evaluate(urls)
         assert after != before
         assert after[0] != before[0]
 
 
-async def _taught(story: Story) -> None:
-    """Open a page in the reader, follow a link there, say that it is relevant."""
-    tab, seed = story.tab, story.web.seeds("dengue fever")[0]
-    async with story.step("open a page to teach"):
+async def _train(story: Story) -> None:
+    """Open a page in a session, follow a link, and mark the page as relevant."""
+    tab, seed = story.tab, story.web.get_seeds("dengue fever")[0]
+    async with story.step("open a page in a session"):
         await tab.open(f"{story.at}/teach")
-        await tab.run(f"document.querySelector('[name=url]').value = '{seed}'")
+        await tab.evaluate(f"document.querySelector('[name=url]').value = '{seed}'")
         await story.press("Open")
-        await tab.until(f"{LOADED} && document.querySelector('.links button')")
-    async with story.step("follow a link there"):
-        known = {page["url"] for page in (await story.asked("/pages?count=200"))["pages"]} - {seed}
-        links = await tab.run("[...document.querySelectorAll('.links button')].map(it => it.value)")
-        chosen = next((number for number, url in enumerate(links) if url in known), 0)
-        await tab.run(f"document.querySelectorAll('.links button')[{chosen}].click()")
-        await tab.until(f"{LOADED} && document.querySelectorAll('#trail + ol li').length === 2")
-    async with story.step("say that it is relevant"):
-        await tab.key("y")
-        await tab.until(f"{LOADED} && document.querySelector('[aria-pressed=true]')?.value === 'relevant'")
+        await tab.wait_until(f"{LOADED} && document.querySelector('.links button')")
+    async with story.step("follow a link"):
+        fetched = {page["url"] for page in (await story.get_json("/pages?count=200"))["pages"]} - {seed}
+        links = await tab.evaluate("[...document.querySelectorAll('.links button')].map(it => it.value)")
+        chosen = next((number for number, url in enumerate(links) if url in fetched), 0)
+        await tab.evaluate(f"document.querySelectorAll('.links button')[{chosen}].click()")
+        await tab.wait_until(f"{LOADED} && document.querySelectorAll('#trail + ol li').length === 2")
+    async with story.step("mark the page as relevant"):
+        await tab.press_key("y")
+        await tab.wait_until(f"{LOADED} && document.querySelector('[aria-pressed=true]')?.value === 'relevant'")
 
 
-async def _told(story: Story) -> None:
-    """From a topic to an answer that has learned."""
+async def _run_all_steps(story: Story) -> None:
+    """Run all steps, from a new crawl to search with feedback."""
     tab = story.tab
-    await tab.looks(1280)
-    await _crawled(story)
-    await _steered(story)
-    async with story.step("look at the links that wait"):
-        before = await story.waiting()
+    await tab.set_viewport(1280)
+    await _crawl(story)
+    await _steer(story)
+    async with story.step("list the waiting links"):
+        before = await story.list_waiting()
         assert not any(reasons for _, reasons in before.values())
-    await _reviewed(story)
-    async with story.step("see the frontier change"):
-        after = await story.waiting()
+    await _review(story)
+    async with story.step("check that the frontier has changed"):
+        after = await story.list_waiting()
         assert [url for url in before if url in after and after[url][1] and after[url][0] != before[url][0]]
         await tab.open(story.at)
-        await tab.until("document.querySelector('#heeded').innerText.includes(' moved')")
-    async with story.step("resume and stop it"):
+        await tab.wait_until("document.querySelector('#heeded').innerText.includes(' moved')")
+    async with story.step("resume and stop the crawl"):
         await story.press("Resume")
-        await story.state("crawling")
+        await story.wait_for_state("crawling")
         await story.press("Stop")
-        await story.state("stopped")
-    await _answered(story)
-    await _taught(story)
+        await story.wait_for_state("stopped")
+    await _search(story)
+    await _train(story)
 
 
-def _paths(url: str) -> Iterator[tuple[str, str]]:
-    """What each page is called, and where it is."""
+def _list_paths(url: str) -> Iterator[tuple[str, str]]:
+    """Yield a name and the path of each page of the application."""
     one = f"/c/{NAME}"
-    yield from (("home", "/"), ("compare", "/compare"), ("error", "/c/nobody"), ("watch", one))
+    yield from (("home", "/"), ("compare", "/compare"), ("error", "/c/unknown"), ("watch", one))
     yield from (("search", "/search?q=dengue"), ("search-empty", "/search?q=xyzzy"), ("search-start", "/search"))
     yield from ((name, f"{one}/{name}") for name in ("review", "pages", "map", "teach"))
     yield from (("failed", f"{one}/pages?show=failed"), ("session", f"{one}/teach?session=session%201"))
-    yield "unknown", f"{one}/page?url=http%3A%2F%2Fnobody.example%2F"
+    yield "unknown", f"{one}/page?url=http%3A%2F%2Funknown.example%2F"
     yield "reader", f"{one}/page?url={quote(url, safe='')}"
 
 
-async def _looked_at(story: Story, url: str) -> None:
-    for name, path in _paths(url):
-        async with story.step(f"look at {name}"):
-            await story.tab.open(story.client.own + path)
+async def _check_layout(story: Story, url: str) -> None:
+    for name, path in _list_paths(url):
+        async with story.step(f"check the layout of {name}"):
+            await story.tab.open(story.client.origin + path)
             for width, dark in ((1280, False), (390, True), (390, False), (1280, True)):
-                await story.tab.looks(width, dark=dark)
-                assert await story.tab.run(FAULTS) == [], (path, width, dark)
+                await story.tab.set_viewport(width, dark=dark)
+                assert await story.tab.evaluate(FAULTS) == [], (path, width, dark)
                 if PICTURES:
-                    await story.tab.picture(Path(PICTURES) / f"{name}-{width}-{'dark' if dark else 'light'}.png")
+                    await story.tab.save_screenshot(
+                        Path(PICTURES) / f"{name}-{width}-{'dark' if dark else 'light'}.png"
+                    )
 
 
-def test_from_a_topic_to_an_answer_that_has_learned(demo: tuple[Client, SampleWeb], tmp_path: Path) -> None:
+def test_from_a_new_crawl_to_search_with_feedback(demo: tuple[WebClient, SampleWeb], tmp_path: Path) -> None:
     async def run() -> None:
-        async with browser(tmp_path) as tab:
+        async with open_browser(tmp_path) as tab:
             story = Story(tab, *demo)
-            await _told(story)
-            url = await tab.run("document.querySelector('[name=url]').value")
+            await _run_all_steps(story)
+            url = await tab.evaluate("document.querySelector('[name=url]').value")
             if PICTURES:
-                await _compared(story)
-            await _looked_at(story, url)
-            print(*story.done, sep="\n")  # noqa: T201 - to be seen with -rP
+                await _compare(story)
+            await _check_layout(story, url)
+            print(*story.done, sep="\n")  # noqa: T201 - shown with -rP
 
     asyncio.run(run())
 
 
-async def _compared(story: Story) -> None:
-    async with story.step("try strategies"):
-        await story.tab.open(f"{story.client.own}/compare")
-        await story.tab.run("""for (const name of ["best_first", "breadth_first", "shark_search", "hmm"])
+async def _compare(story: Story) -> None:
+    async with story.step("compare strategies"):
+        await story.tab.open(f"{story.client.origin}/compare")
+        await story.tab.evaluate("""for (const name of ["best_first", "breadth_first", "shark_search", "hmm"])
             document.querySelector(`[value=${name}]`).checked = true""")
-        await story.press("Try them")
-        await story.tab.until(
+        await story.press("Compare")
+        await story.tab.wait_until(
             f"{LOADED} && document.querySelector('figure') && !document.querySelector('[data-reload]')"
         )

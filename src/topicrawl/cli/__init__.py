@@ -1,62 +1,51 @@
-"""The command line; one file a command, loaded when it is called so that the start stays fast."""
+"""Command line of Topicrawl: one module per command, imported when the command is called."""
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
+from typing import NoReturn
 
 import click
 
 from topicrawl import __version__
-from topicrawl.errors import TopicrawlError
+from topicrawl.cli.lazy_group import LazyGroup
+from topicrawl.errors import TopicrawlError, find_resource_error
 
-#: Command → what it is for. The module of the same name holds the function `command`.
+#: Command → its module and its line in `topicrawl --help`.
 COMMANDS = {
-    "seeds": "Find the first pages for a topic: search engines vote.",
-    "crawl": "Crawl the web for a topic into a directory, or go on with one.",
-    "topic": "Describe a topic in a file that can be read and edited.",
-    "status": "What a crawl has done so far.",
-    "why": "Why a page was fetched, or why it was not.",
-    "export": "The pages of a crawl for other programs: JSON lines, Parquet, CSV, WARC, Markdown.",
-    "search": "Search the pages of crawls, here and on other servers.",
-    "serve": "Collections in a browser: watch, steer, review, teach, search.",
-    "refresh": "Look at the pages of a crawl again; list what is new or changed.",
-    "worker": "Work on a crawl that lives in Redis, from as many machines as you like.",
-    "cluster": "How the crawls in a Redis are doing; pause, resume and finish them.",
-    "gather": "Make one collection out of the directories of many workers.",
-    "strategies": "The crawlers that there are, with their parameters.",
-    "train": "Learn from examples and browsing sessions, for crawls to come.",
-    "lab": "Run crawlers over a recorded web.",
-    "doctor": "What is wrong with the installation, the machine or a crawl, and what to do.",
-    "demo": "Crawl a made-up web on this machine, best-first beside breadth-first.",
+    "seeds": ("topicrawl.cli.seeds", "Find the seed pages of a topic by a vote of search engines."),
+    "crawl": ("topicrawl.cli.crawl", "Crawl the web for a topic into a directory, or resume a crawl."),
+    "topic": ("topicrawl.cli.topic", "Write a topic to a file that you can edit, and try it on pages."),
+    "status": ("topicrawl.cli.status", "Show the progress of a crawl."),
+    "why": ("topicrawl.cli.why", "Explain why a page was fetched or was not fetched."),
+    "export": ("topicrawl.cli.export", "Export the pages of a crawl as JSON lines, Parquet, CSV, WARC or Markdown."),
+    "search": ("topicrawl.cli.search", "Search the pages of crawls on this machine and on other servers."),
+    "serve": ("topicrawl.cli.serve", "Watch, steer, review and search crawls in a web browser."),
+    "refresh": ("topicrawl.cli.refresh", "Revisit the pages of a crawl, and list new and changed pages."),
+    "worker": ("topicrawl.cli.worker", "Add a worker to a crawl whose frontier is in Redis."),
+    "cluster": ("topicrawl.cli.cluster", "Show, pause, resume and finish the crawls in a Redis."),
+    "gather": ("topicrawl.cli.gather", "Merge the directories of several workers into one collection."),
+    "strategies": ("topicrawl.cli.strategies", "List the crawling strategies and their parameters."),
+    "train": ("topicrawl.cli.train", "Train a model for later crawls from examples and browsing sessions."),
+    "lab": ("topicrawl.cli.lab", "Run and compare strategies on recorded webs."),
+    "doctor": ("topicrawl.cli.doctor", "Check the installation, the machine and a crawl, and suggest fixes."),
+    "demo": ("topicrawl.cli.demo", "Compare three strategies on a synthetic web on this machine."),
 }
 
-INTERRUPTED = 130
+#: Exit code after Ctrl-C, SIGTERM or SIGHUP.
+EXIT_INTERRUPTED = 130
 
 
-class Commands(click.Group):
-    """Loads a command's module when the command is named."""
-
-    def list_commands(self, context: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
-            return None
-        command: click.Command = importlib.import_module(f"{__name__}.{name}_command").command
-        return command
-
-    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        # Listed from the table above: asking each command would load them all.
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
-@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.command(
+    "topicrawl",
+    cls=LazyGroup,
+    lazy_commands=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.version_option(__version__, "-V", "--version", prog_name="topicrawl")
-def topicrawl() -> None:
-    """Finds the pages on the web that are about a topic.
+def root_command() -> None:
+    """Find the pages on the web that are about a topic.
 
     \b
     Example:
@@ -65,22 +54,33 @@ def topicrawl() -> None:
 
 
 def main() -> None:
-    """The `topicrawl` command: errors of the user are one line, never a traceback."""
+    """Run the `topicrawl` command. Report user errors in one line, without a traceback."""
     try:
-        topicrawl(standalone_mode=False)
+        root_command(standalone_mode=False)
     except click.exceptions.Abort:
-        sys.exit(INTERRUPTED)
+        sys.exit(EXIT_INTERRUPTED)
     except click.exceptions.Exit as leave:
         sys.exit(leave.exit_code)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except TopicrawlError as error:
-        click.echo(f"topicrawl: {error}", err=True)
-        sys.exit(error.exit_code)
+        # A lack of file descriptors is often reported as a file that cannot be used.
+        _exit_with_error(find_resource_error(error) or error)
     except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+        sys.exit(EXIT_INTERRUPTED)
     except BrokenPipeError:
-        # The reader of our output went away (`| head`): not an error, but nothing more can be printed.
+        # The process that reads the output has exited (`| head`). This is not an error, but no more output is possible.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except (MemoryError, OSError) as error:
+        resource_error = find_resource_error(error)
+        if resource_error is None:
+            raise
+        _exit_with_error(resource_error)
+
+
+def _exit_with_error(error: TopicrawlError) -> NoReturn:
+    """Print the message of an error and end the process with its exit code."""
+    click.echo(f"topicrawl: {error}", err=True)
+    sys.exit(error.exit_code)

@@ -1,6 +1,6 @@
-"""What a crawl writes down as it goes: lines for people, or one JSON object a line for programs.
+"""Log of a crawl: text lines, or one JSON object per line.
 
-With `--log-format json` all that the command says on standard error is such an object too, also its last words.
+With `--log-format json`, standard error contains only JSON lines too, including the final error.
 """
 
 from __future__ import annotations
@@ -17,44 +17,48 @@ from pathlib import Path
 
 import click
 
-from topicrawl.database import errors_of
+from topicrawl.database import translate_errors
 from topicrawl.errors import TopicrawlError
 
 log = logging.getLogger("topicrawl")
-# Beyond what every line has, events may have these.
-_FIELDS = ("failure", "detail", "attempt", "pages", "relevant", "waiting", "failed", "speed", "reason", "code")
-_USER = re.compile(r"""(//[^/\s:@"']*):[^/\s@"']+@""")
-# Sites hand such things out in links; whoever has the address has what it opens.
-_KEY = re.compile(r"""([?&](?:[\w-]*[_-])?(?:token|api_?key|password|passwd|secret|signature)=)[^&#\s"']+""", re.I)
+# Optional fields of a JSON line; each event has some of them.
+_EVENT_FIELDS = ("failure", "detail", "attempt", "pages", "relevant", "waiting", "failed", "speed", "reason", "code")
+_URL_PASSWORD = re.compile(r"""(//[^/\s:@"']*):[^/\s@"']+@""")
+# Some sites put access tokens into links. The token gives access to the account, so it must not be logged.
+_URL_TOKEN = re.compile(
+    r"""([?&](?:[\w-]*[_-])?(?:token|api_?key|password|passwd|secret|signature)=)[^&#\s"']+""", re.I
+)
 
 
-def masked(line: str) -> str:
-    """A line without the passwords and tokens of the addresses in it.
+def mask_secrets(line: str) -> str:
+    """Replace the passwords and tokens in the URLs of a line by asterisks.
 
-    >>> masked("no answer from http://me:secret@proxy.example:3128/ and redis://:x@r/0")
+    >>> mask_secrets("no answer from http://me:secret@proxy.example:3128/ and redis://:x@r/0")
     'no answer from http://me:***@proxy.example:3128/ and redis://:***@r/0'
-    >>> masked("failed http://a.example/?page=2&access_token=f81d4fae#top: not_found")
+    >>> mask_secrets("failed http://a.example/?page=2&access_token=f81d4fae#top: not_found")
     'failed http://a.example/?page=2&access_token=***#top: not_found'
     """
-    return _KEY.sub(r"\1***", _USER.sub(r"\1:***@", line))
+    return _URL_TOKEN.sub(r"\1***", _URL_PASSWORD.sub(r"\1:***@", line))
 
 
-class Text(logging.Formatter):
-    """Lines for people."""
+class TextLogFormatter(logging.Formatter):
+    """Log formatter for text lines: time, level, message."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
-        return masked(super().format(record))
+        """Format a record without secrets."""
+        return mask_secrets(super().format(record))
 
 
-class Json(logging.Formatter):
-    """One JSON object a line: time, level, event, url, worker, message, and what else belongs to the event."""
+class JsonLogFormatter(logging.Formatter):
+    """Log formatter for JSON lines: time, level, event, url, worker, message, and the optional fields of the event."""
 
-    worker = ""  # known when a crawl was joined
+    worker = ""  # set when the process has joined a shared crawl
 
     def format(self, record: logging.LogRecord) -> str:
+        """Format a record as one JSON object without secrets."""
         line: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -63,59 +67,65 @@ class Json(logging.Formatter):
             "worker": self.worker,
             "message": record.getMessage(),
         }
-        line |= {name: getattr(record, name) for name in _FIELDS if hasattr(record, name)}
+        line |= {name: getattr(record, name) for name in _EVENT_FIELDS if hasattr(record, name)}
         if record.exc_info:
             line["trace"] = "".join(traceback.format_exception(*record.exc_info))
-        return masked(json.dumps(line, ensure_ascii=False, default=str))
+        return mask_secrets(json.dumps(line, ensure_ascii=False, default=str))
 
 
-class Spoken:
-    """How everything is said for as long as the block lasts; with "json" on standard error too, errors included."""
+class LoggingSession:
+    """Context manager that selects the log format of a command.
+
+    With the style "json", it also logs to standard error, and turns exceptions into a log line and an exit code.
+    """
 
     def __init__(self, style: str) -> None:
-        self.formatter: Text | Json = Json() if style == "json" else Text()
-        self._stream = logging.StreamHandler() if style == "json" else None
+        self.formatter: TextLogFormatter | JsonLogFormatter = (
+            JsonLogFormatter() if style == "json" else TextLogFormatter()
+        )
+        self._stream_handler = logging.StreamHandler() if style == "json" else None
 
     @property
     def is_json(self) -> bool:
-        return self._stream is not None
+        """Whether the log format is JSON."""
+        return self._stream_handler is not None
 
-    def call(self, worker: str) -> None:
-        """From now on every line says who writes it."""
-        if isinstance(self.formatter, Json):
+    def set_worker(self, worker: str) -> None:
+        """Set the worker name that all further JSON lines contain."""
+        if isinstance(self.formatter, JsonLogFormatter):
             self.formatter.worker = worker
 
-    def __enter__(self) -> Spoken:
-        if self._stream is not None:
-            self._stream.setFormatter(self.formatter)
-            _listen(self._stream)
+    def __enter__(self) -> LoggingSession:
+        if self._stream_handler is not None:
+            self._stream_handler.setFormatter(self.formatter)
+            _add_log_handler(self._stream_handler)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if self._stream is None:
+        if self._stream_handler is None:
             return
         try:
             if isinstance(error, TopicrawlError):
                 log.error("%s", error, extra={"event": "error", "code": error.exit_code})
                 sys.exit(error.exit_code)
-            # What ends a command as it should is for `main` to deal with.
-            if isinstance(error, Exception) and not isinstance(error, click.ClickException | _LEAVING):
+            # `main` handles the exceptions that end a command normally.
+            if isinstance(error, Exception) and not isinstance(error, click.ClickException | _EXPECTED_EXITS):
                 log.critical("%s", error, exc_info=error, extra={"event": "defect", "code": 1})
                 sys.exit(1)
         finally:
-            log.removeHandler(self._stream)
+            log.removeHandler(self._stream_handler)
 
 
-_LEAVING = click.exceptions.Exit | click.exceptions.Abort | BrokenPipeError
+_EXPECTED_EXITS = click.exceptions.Exit | click.exceptions.Abort | BrokenPipeError
 
 
 @contextmanager
-def written(path: Path, formatter: logging.Formatter) -> Iterator[None]:
-    """The crawl's log file, for as long as the crawl runs."""
-    with errors_of(path):
+def log_to_file(path: Path, formatter: logging.Formatter) -> Iterator[None]:
+    """Append log records to a file while the block runs."""
+    with translate_errors(path):
         file = logging.FileHandler(path, encoding="utf-8", errors="replace")
     file.setFormatter(formatter)
-    _listen(file)
+    _add_log_handler(file)
     try:
         yield
     finally:
@@ -123,7 +133,7 @@ def written(path: Path, formatter: logging.Formatter) -> Iterator[None]:
         file.close()
 
 
-def _listen(handler: logging.Handler) -> None:
+def _add_log_handler(handler: logging.Handler) -> None:
     log.addHandler(handler)
     log.setLevel(logging.INFO)
     log.propagate = False

@@ -1,4 +1,4 @@
-"""What a running crawl shows: a live view on a terminal, plain lines elsewhere, JSON events for programs."""
+"""Progress of a running crawl: live view on a terminal, plain lines elsewhere, JSON events for programs."""
 
 from __future__ import annotations
 
@@ -12,134 +12,203 @@ from typing import TYPE_CHECKING, Protocol
 
 import click
 
-from topicrawl.budget import Stop
-from topicrawl.frontier.contract import Counts
-from topicrawl.records import Visit
-from topicrawl.remaining import Outlook
+from topicrawl.engine.limits import StopReason
+from topicrawl.engine.recall_estimate import RecallEstimate
+from topicrawl.frontier.base import FrontierCounts
+from topicrawl.models import Visit
 from topicrawl.topic import Topic
-from topicrawl.urls import host
+from topicrawl.urls import get_host
 
 if TYPE_CHECKING:
-    from topicrawl.crawl import Crawl
+    from topicrawl.collection.reviewer_log import ReviewerReport
+    from topicrawl.engine.crawl import Crawl
 
 log = logging.getLogger("topicrawl")
 
-_WINDOW = 30.0  # seconds over which the speed is measured
+_SPEED_WINDOW = 30.0  # seconds over which the speed is measured
+_RELEVANT_WINDOW = 600.0  # seconds over which the rate of relevant pages is measured, because they may be rare
+_MIN_RELEVANT = 3  # relevant pages from which a rate is computed
 
 
 @dataclass
-class Tally:
-    """The figures of a crawl so far."""
+class CrawlProgress:
+    """Counters of a crawl, for the display and the metrics."""
 
     topic: Topic
-    goal: int  # pages, 0: none
+    page_goal: int  # pages; 0: no limit
+    relevant_goal: int = 0  # relevant pages; 0: no limit
     pages: int = 0
     relevant: int = 0
-    failed: Counter[str] = field(default_factory=Counter)
+    relevant_elsewhere: int = 0  # relevant pages of the other workers
+    failures: Counter[str] = field(default_factory=Counter)
     hosts: set[str] = field(default_factory=set)
-    recent: deque[tuple[float, int]] = field(default_factory=deque)
-    last: Visit | None = None
-    best: str = ""  # the most relevant page of this run
+    recent_pages: deque[tuple[float, int]] = field(default_factory=deque)
+    recent_relevant: deque[tuple[float, int]] = field(default_factory=deque)  # of all workers
+    last_visit: Visit | None = None
+    best_url: str = ""  # URL of the most relevant page of this run
     best_relevance: float = -1.0
-    outlook: Outlook | None = None  # how much of what can be found seems to be found
+    recall_estimate: RecallEstimate | None = None
+    reviewer: ReviewerReport | None = None  # None: the crawl has no reviewer
 
-    def count(self, visit: Visit, now: float) -> None:
-        self.last = visit
+    def count_visit(self, visit: Visit, now: float) -> None:
+        """Add a visit to the counters."""
+        self.last_visit = visit
         if visit.failure is not None:
-            self.failed[visit.failure] += 1
+            self.failures[visit.failure] += 1
             return
         self.pages += 1
         self.relevant += (visit.relevance or 0.0) >= self.topic.threshold
         if (visit.relevance or 0.0) > self.best_relevance:
-            self.best, self.best_relevance = visit.url, visit.relevance or 0.0
-        self.hosts.add(host(visit.url))
-        self.recent.append((now, self.pages))
-        self._forget(now)
+            self.best_url, self.best_relevance = visit.url, visit.relevance or 0.0
+        self.hosts.add(get_host(visit.url))
+        self.recent_pages.append((now, self.pages))
+        self._drop_old_samples(now)
 
-    def _forget(self, now: float) -> None:
-        while len(self.recent) > 1 and self.recent[0][0] < now - _WINDOW:
-            self.recent.popleft()
+    def update_relevant(self, relevant: int, elsewhere: int, now: float) -> None:
+        """Set the number of relevant pages of this process and of the other workers. Annotations may change it."""
+        self.relevant, self.relevant_elsewhere = relevant, elsewhere
+        samples = self.recent_relevant
+        if not samples or samples[-1][1] != relevant + elsewhere:
+            samples.append((now, relevant + elsewhere))
+        while len(samples) > 2 and samples[1][0] < now - _RELEVANT_WINDOW:
+            samples.popleft()
+
+    def _drop_old_samples(self, now: float) -> None:
+        while len(self.recent_pages) > 1 and self.recent_pages[0][0] < now - _SPEED_WINDOW:
+            self.recent_pages.popleft()
 
     @property
     def harvest(self) -> float:
+        """Share of relevant pages among the stored pages."""
         return self.relevant / self.pages if self.pages else 0.0
 
     @property
-    def speed(self) -> float:
-        if len(self.recent) < 2:
+    def pages_per_second(self) -> float:
+        """Pages per second over the last 30 seconds."""
+        if len(self.recent_pages) < 2:
             return 0.0
-        # Up to now, so that the figure falls while hosts keep us waiting.
-        (start, first), end = self.recent[0], time.monotonic()
-        return (self.recent[-1][1] - first) / (end - start) if end > start else 0.0
+        # Measured up to now, so that the speed falls while the crawler waits for hosts.
+        (start, first), end = self.recent_pages[0], time.monotonic()
+        return (self.recent_pages[-1][1] - first) / (end - start) if end > start else 0.0
+
+    @property
+    def relevant_per_second(self) -> float:
+        """Relevant pages of all workers per second over the last ten minutes; 0 if they are too few for a rate."""
+        if not self.recent_relevant:
+            return 0.0
+        (start, first), (_, last) = self.recent_relevant[0], self.recent_relevant[-1]
+        seconds = time.monotonic() - start
+        return (last - first) / seconds if last - first >= _MIN_RELEVANT and seconds > 0 else 0.0
 
     @property
     def eta(self) -> str:
-        if not self.goal or not self.speed:
-            return "unknown"
-        left = int(max(0, self.goal - self.pages) / self.speed)
-        return f"{left // 3600}:{left // 60 % 60:02d}:{left % 60:02d}"
+        """Estimated time until the first limit is reached, as h:mm:ss, or "unknown"."""
+        relevant = self.relevant + self.relevant_elsewhere
+        return format_eta(
+            (self.page_goal - self.pages, self.pages_per_second) if self.page_goal else None,
+            (self.relevant_goal - relevant, self.relevant_per_second) if self.relevant_goal else None,
+        )
 
-    def line(self, counts: Counts) -> str:
-        goal = f" of {self.goal}" if self.goal else ""
-        failed = sum(self.failed.values())
+    @property
+    def relevant_text(self) -> str:
+        """Number of relevant pages, with the limit if there is one."""
+        if not self.relevant_goal:
+            return str(self.relevant)
+        return f"{self.relevant + self.relevant_elsewhere} of {self.relevant_goal}"
+
+    def format_line(self, counts: FrontierCounts) -> str:
+        """Return the progress as one line of text."""
+        goal = f" of {self.page_goal}" if self.page_goal else ""
+        failed = sum(self.failures.values())
         return (
-            f"{self.pages}{goal} pages, {self.relevant} relevant ({self.harvest:.0%}), {self.speed:.1f}/s, "
-            f"{len(self.hosts)} hosts, {counts.waiting} links wait, {failed} failed, {self.eta} left"
-            + (f", {self.outlook.words}" if self.outlook is not None and not self.outlook.doubt else "")
+            f"{self.pages}{goal} pages, {self.relevant_text} relevant ({self.harvest:.0%}), "
+            f"{self.pages_per_second:.1f}/s, "
+            f"{len(self.hosts)} hosts, {counts.waiting} links waiting, {failed} failed, {self.eta} left"
+            + (
+                f", {self.recall_estimate.summary}"
+                if self.recall_estimate is not None and not self.recall_estimate.caveat
+                else ""
+            )
         )
 
 
-class Show(Protocol):
-    """One way to show a crawl."""
+def format_eta(*goals: tuple[int, float] | None) -> str:
+    """Return the time until the first goal is reached as h:mm:ss, or "unknown".
 
-    def start(self, directory: str, resumed: bool) -> None: ...
+    Each goal is a number of pages that are missing and the pages per second, or None.
 
-    def visit(self, visit: Visit) -> None: ...
+    >>> format_eta((300, 2.0), None), format_eta((300, 2.0), (10, 0.5)), format_eta((300, 0.0), None)
+    ('0:02:30', '0:00:20', 'unknown')
+    """
+    times = [max(0, missing) / rate for missing, rate in (goal for goal in goals if goal is not None) if rate]
+    if not times:
+        return "unknown"
+    left = int(min(times))
+    return f"{left // 3600}:{left // 60 % 60:02d}:{left % 60:02d}"
 
-    def tick(self, tally: Tally, counts: Counts, crawl: Crawl) -> None: ...
 
-    def stop(self, tally: Tally, counts: Counts, reason: Stop) -> None: ...
-
-
-class Lines:
-    """Plain lines, for files and pipes: one every few seconds."""
-
-    def __init__(self, every: float = 5.0) -> None:
-        self.every = every
-        self._next = 0.0
+class CrawlDisplay(Protocol):
+    """Display of a running crawl."""
 
     def start(self, directory: str, resumed: bool) -> None:
-        click.echo(f"{'going on with' if resumed else 'crawling into'} {directory}", err=True)
+        """Show that a crawl starts or resumes."""
 
-    def visit(self, visit: Visit) -> None:
-        pass
+    def show_visit(self, visit: Visit) -> None:
+        """Show one visit."""
 
-    def tick(self, tally: Tally, counts: Counts, crawl: Crawl) -> None:
-        if (now := time.monotonic()) >= self._next:
-            self._next = now + self.every
+    def update(self, tally: CrawlProgress, counts: FrontierCounts, crawl: Crawl) -> None:
+        """Show the current counters; called several times a second."""
+
+    def stop(self, tally: CrawlProgress, counts: FrontierCounts, reason: StopReason) -> None:
+        """Show that the crawl has ended."""
+
+
+class LineDisplay:
+    """Plain lines for files and pipes, one every few seconds."""
+
+    def __init__(self, interval: float = 5.0) -> None:
+        self.interval = interval
+        self._next_update = 0.0
+
+    def start(self, directory: str, resumed: bool) -> None:
+        """Print the directory."""
+        click.echo(f"{'resuming' if resumed else 'crawling into'} {directory}", err=True)
+
+    def show_visit(self, visit: Visit) -> None:
+        """Print nothing."""
+
+    def update(self, tally: CrawlProgress, counts: FrontierCounts, crawl: Crawl) -> None:
+        """Print a line of progress if the last one is old enough."""
+        if (now := time.monotonic()) >= self._next_update:
+            self._next_update = now + self.interval
             click.echo(
-                tally.line(counts) + (f"; {crawl.trouble}" if not tally.pages and crawl.trouble else ""), err=True
+                tally.format_line(counts)
+                + (f"; {crawl.last_failure}" if not tally.pages and crawl.last_failure else ""),
+                err=True,
             )
 
-    def stop(self, tally: Tally, counts: Counts, reason: Stop) -> None:
-        click.echo(tally.line(counts), err=True)
+    def stop(self, tally: CrawlProgress, counts: FrontierCounts, reason: StopReason) -> None:
+        """Print the final line of progress."""
+        click.echo(tally.format_line(counts), err=True)
 
 
-class Events:
-    """JSON events on standard output, one a line."""
+class JsonEventDisplay:
+    """JSON events on standard output, one per line."""
 
     def start(self, directory: str, resumed: bool) -> None:
-        self._event({"event": "start", "directory": directory, "resumed": resumed})
+        """Write the event `start`."""
+        self._write_event({"event": "start", "directory": directory, "resumed": resumed})
 
-    def visit(self, visit: Visit) -> None:
-        self._event(
+    def show_visit(self, visit: Visit) -> None:
+        """Write an event `visit`."""
+        self._write_event(
             {
                 "event": "visit",
                 "step": visit.step,
                 "url": visit.url,
                 "requested": visit.link.url,
                 "source": visit.link.source,
-                "score": visit.place.score,
+                "score": visit.priority.score,
                 "relevance": visit.relevance,
                 "failure": visit.failure,
                 "status": visit.status,
@@ -147,95 +216,108 @@ class Events:
             }
         )
 
-    def tick(self, tally: Tally, counts: Counts, crawl: Crawl) -> None:
-        pass
+    def update(self, tally: CrawlProgress, counts: FrontierCounts, crawl: Crawl) -> None:
+        """Write nothing."""
 
-    def stop(self, tally: Tally, counts: Counts, reason: Stop) -> None:
-        self._event(
+    def stop(self, tally: CrawlProgress, counts: FrontierCounts, reason: StopReason) -> None:
+        """Write the event `stop`."""
+        self._write_event(
             {
                 "event": "stop",
                 "reason": reason,
                 "pages": tally.pages,
                 "relevant": tally.relevant,
                 "waiting": counts.waiting,
-                "failures": dict(tally.failed),
-                "outlook": tally.outlook.values() if tally.outlook is not None else None,
+                "failures": dict(tally.failures),
+                "outlook": tally.recall_estimate.to_json() if tally.recall_estimate is not None else None,
+                "reviewer": tally.reviewer.to_json() if tally.reviewer is not None else None,
             }
         )
 
-    def _event(self, event: dict[str, object]) -> None:
+    def _write_event(self, event: dict[str, object]) -> None:
         sys.stdout.write(json.dumps(event, ensure_ascii=False) + "\n")
         sys.stdout.flush()
 
 
-class Logged(Lines):
-    """Figures in the log, for those who read nothing else."""
+class LogDisplay(LineDisplay):
+    """Progress events in the log, when standard error is a JSON log."""
 
-    def __init__(self, every: float = 10.0) -> None:
-        super().__init__(every)
+    def __init__(self, interval: float = 10.0) -> None:
+        super().__init__(interval)
 
     def start(self, directory: str, resumed: bool) -> None:
-        pass
+        """Log nothing."""
 
-    def tick(self, tally: Tally, counts: Counts, crawl: Crawl) -> None:
-        if (now := time.monotonic()) >= self._next:
-            self._next = now + self.every
+    def update(self, tally: CrawlProgress, counts: FrontierCounts, crawl: Crawl) -> None:
+        """Log the progress if the last event is old enough."""
+        if (now := time.monotonic()) >= self._next_update:
+            self._next_update = now + self.interval
             figures = {
-                "pages": tally.pages, "relevant": tally.relevant, "waiting": counts.waiting,
-                "failed": dict(tally.failed), "speed": round(tally.speed, 1),
-            }  # fmt: skip
-            log.info("%s", tally.line(counts), extra={"event": "progress", **figures})
+                "pages": tally.pages,
+                "relevant": tally.relevant,
+                "waiting": counts.waiting,
+                "failed": dict(tally.failures),
+                "speed": round(tally.pages_per_second, 1),
+            }
+            log.info("%s", tally.format_line(counts), extra={"event": "progress", **figures})
 
-    def stop(self, tally: Tally, counts: Counts, reason: Stop) -> None:
-        pass
+    def stop(self, tally: CrawlProgress, counts: FrontierCounts, reason: StopReason) -> None:
+        """Log nothing: the command logs the end of the crawl itself."""
 
 
-class Terminal:
-    """A view that is drawn over itself."""
+class TerminalDisplay:
+    """Live table on a terminal."""
 
     def __init__(self) -> None:
-        # Loaded here: the other two ways to show a crawl start without it.
+        # Imported here, because the other displays do not need rich.
         from rich.console import Console
         from rich.live import Live
 
         self._live = Live(console=Console(stderr=True), refresh_per_second=4, transient=True)
 
     def start(self, directory: str, resumed: bool) -> None:
-        click.echo(f"{'Going on with' if resumed else 'Crawling into'} {directory}. Ctrl-C stops it cleanly.", err=True)
+        """Print the directory and start the live table."""
+        click.echo(
+            f"{'Resuming' if resumed else 'Crawling into'} {directory}. Ctrl-C stops the crawl cleanly.", err=True
+        )
         self._live.start()
 
-    def visit(self, visit: Visit) -> None:
-        pass
+    def show_visit(self, visit: Visit) -> None:
+        """Show nothing: the table shows the last visit."""
 
-    def tick(self, tally: Tally, counts: Counts, crawl: Crawl) -> None:
+    def update(self, tally: CrawlProgress, counts: FrontierCounts, crawl: Crawl) -> None:
+        """Redraw the table."""
         from rich.table import Table
 
         table = Table.grid(padding=(0, 2))
-        goal = f" of {tally.goal}" if tally.goal else ""
-        failed = ", ".join(f"{name} {count}" for name, count in tally.failed.most_common(4)) or "none"
+        goal = f" of {tally.page_goal}" if tally.page_goal else ""
+        failed = ", ".join(f"{name} {count}" for name, count in tally.failures.most_common(4)) or "none"
         rows = {
-            "pages": f"{tally.pages}{goal}, {tally.speed:.1f} a second, {tally.eta} left",
-            "harvest": f"{tally.relevant} relevant, {tally.harvest:.0%} of the pages",
-            "recall": tally.outlook.words if tally.outlook is not None else "",
-            "hosts": f"{len(tally.hosts)} seen, {crawl.in_flight} being asked",
-            "frontier": f"{counts.waiting} links wait",
+            "pages": f"{tally.pages}{goal}, {tally.pages_per_second:.1f} per second, {tally.eta} left",
+            "harvest": f"{tally.relevant_text} relevant, {tally.harvest:.0%} of the pages",
+            "recall": tally.recall_estimate.summary if tally.recall_estimate is not None else "",
+            "hosts": f"{len(tally.hosts)} visited, {crawl.in_flight} fetches in flight",
+            "frontier": f"{counts.waiting} links waiting",
             "failures": failed,
         }
-        if crawl.trouble:
-            rows["trouble"] = crawl.trouble[:100]
-        if tally.last is not None:
-            score = "-" if tally.last.relevance is None else f"{tally.last.relevance:.2f}"
-            rows["last"] = f"{score} {tally.last.url[:90]}"
+        if tally.reviewer is not None:
+            rows["reviewer"] = tally.reviewer.trouble or tally.reviewer.summary
+        if crawl.last_failure:
+            rows["trouble"] = crawl.last_failure[:100]
+        if tally.last_visit is not None:
+            score = "-" if tally.last_visit.relevance is None else f"{tally.last_visit.relevance:.2f}"
+            rows["last"] = f"{score} {tally.last_visit.url[:90]}"
         for name, text in rows.items():
             table.add_row(f"[bold]{name}[/bold]", text.replace("[", r"\["))
         self._live.update(table)
 
-    def stop(self, tally: Tally, counts: Counts, reason: Stop) -> None:
+    def stop(self, tally: CrawlProgress, counts: FrontierCounts, reason: StopReason) -> None:
+        """Remove the table."""
         self._live.stop()
 
 
-def chosen(as_json: bool) -> Show:
-    """The way that fits where the output goes."""
+def select_display(as_json: bool) -> CrawlDisplay:
+    """Return the display for JSON output, a terminal, or plain lines."""
     if as_json:
-        return Events()
-    return Terminal() if sys.stderr.isatty() else Lines()
+        return JsonEventDisplay()
+    return TerminalDisplay() if sys.stderr.isatty() else LineDisplay()

@@ -1,1 +1,1 @@
-"""Step 7. One directory that holds a crawl."""
+"""Collection: the directory of a crawl with its database, WARC archive, annotations and commands."""

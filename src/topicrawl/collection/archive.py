@@ -1,11 +1,11 @@
-"""The pages of a crawl as they were received, in WARC segments that any archive tool reads.
+"""WARC archive of the fetched pages, in segments that standard archive tools can read.
 
     crawl/warc/00001.warc.gz      warcinfo, then for each fetch: its redirects, its request, its response
     crawl/warc/00002.warc.gz      …
 
-A fetch is written by one call and ends with its response, so that a `Spot` (where a response stands) is also
-the place behind which everything is newer. Hence recovery is simple: the database remembers the last spot it
-committed, and after a crash `cut` takes away all that came behind it, whole or torn.
+Each fetch is written in one call and ends with its response record, so everything after the `RecordLocation` of a
+response is newer. This makes recovery simple: the database stores the last committed location, and after a crash
+`truncate_after` removes all complete and incomplete records behind it.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ import errno
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from random import Random
 
+from msgspec import Struct
+
 import topicrawl
-from topicrawl.collection.warc import decoded, encoded, unpacked, warcinfo
+from topicrawl.collection.warc import build_warcinfo, decode_response, encode_fetch, read_record
 from topicrawl.errors import CollectionError, DamagedError, SpaceError
-from topicrawl.records import Response
+from topicrawl.models import Response
 
 _SUFFIX = ".warc.gz"
-_FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
-_LOST = frozenset({errno.ENOENT, errno.EIO})
-_MAGIC = b"\x1f\x8b\x08"
+_NO_SPACE_ERRNOS = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
+_LOST_FILE_ERRNOS = frozenset({errno.ENOENT, errno.EIO})
+_GZIP_MAGIC = b"\x1f\x8b\x08"
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """Where a response record stands: the segment's number, its first byte there, its compressed length."""
+class RecordLocation(Struct, frozen=True):
+    """Location of a response record: segment number, byte offset and compressed length."""
 
     segment: int
     offset: int
@@ -40,15 +40,16 @@ class Spot:
 
     @property
     def end(self) -> int:
+        """Offset of the first byte after the record."""
         return self.offset + self.length
 
 
-class Archive:
-    """The WARC segments of one crawl directory; one writer, any number of readers.
+class WarcArchive:
+    """WARC segments of one crawl directory, with one writer and any number of readers.
 
-    Nothing is created before the first write. After opening an archive that another process may have left in
-    the middle of a write, call `cut` before `write`. `about` adds lines to the warcinfo of each segment, such
-    as `{"robots": "obey", "operator": "a@example.org"}`; `random` makes the records' identifiers.
+    No file is created before the first write. If another process may have stopped in the middle of a write, call
+    `truncate_after` before `write`. `about` adds fields to the warcinfo record of each segment, such as
+    `{"robots": "obey", "operator": "a@example.org"}`; `random` generates the record identifiers.
     """
 
     def __init__(
@@ -64,27 +65,28 @@ class Archive:
         self._about = {"software": f"topicrawl/{topicrawl.__version__}"} | dict(about or {})
         self._random = random or Random()
         self._file: int | None = None
-        self._segment = max(self._numbers(), default=0)
-        self._end = self._path(self._segment).stat().st_size if self._segment else 0
-        self._sealed = not self._segment  # the next write opens a new segment
+        self._segment = max(self._list_segments(), default=0)
+        self._segment_end = self._segment_path(self._segment).stat().st_size if self._segment else 0
+        self._starts_new_segment = not self._segment  # the next write opens a new segment
 
-    def write(self, response: Response, *, address: str = "") -> Spot:
-        """Append a fetch and hand it to the operating system; `address` is the IP address that answered.
+    def write_fetch(self, response: Response, *, address: str = "") -> RecordLocation:
+        """Append a fetch and return the location of its response; `address` is the IP address of the host.
 
-        A segment grows beyond its limit only when a single fetch is larger than the limit.
+        The records are not synced: see `sync_to_disk`. A segment exceeds its size limit only if a single fetch is
+        larger than the limit. A full disk raises `SpaceError`, and the archive stays as it was.
         """
-        before, answer = encoded(response, address, self._random)
+        before, answer = encode_fetch(response, address, self._random)
         data = before + answer
-        if self._sealed or self._end + len(data) > self._segment_bytes:
-            data = self._opening(response.at) + data
-        self._append(data)
-        return Spot(self._segment, self._end - len(answer), len(answer))
+        if self._starts_new_segment or self._segment_end + len(data) > self._segment_bytes:
+            data = self._start_segment(response.at) + data
+        self._append_bytes(data)
+        return RecordLocation(self._segment, self._segment_end - len(answer), len(answer))
 
-    def sync(self) -> None:
-        """Return when all that was written stands on the disk."""
+    def sync_to_disk(self) -> None:
+        """Sync the records of the open segment to disk. Earlier segments were synced when they were closed."""
         if self._file is None:
             return
-        with _mapped(self._path(self._segment)):
+        with _translate_os_errors(self._segment_path(self._segment)):
             os.fsync(self._file)
             folder = os.open(self._folder, os.O_RDONLY)
             try:
@@ -92,134 +94,138 @@ class Archive:
             finally:
                 os.close(folder)
 
-    def read(self, spot: Spot) -> Response:
-        """The response at a spot, without the headers of its request."""
-        member = self.member(spot)
+    def read_response(self, location: RecordLocation) -> Response:
+        """Return the response at a location, without its request headers. Raise `DamagedError` if it is unreadable."""
+        member = self.read_member(location)
         try:
-            return decoded(member)
+            return decode_response(member)
         except DamagedError as error:
-            raise DamagedError(f"{self._path(spot.segment)} at byte {spot.offset}: {error}") from error
+            raise DamagedError(f"{self._segment_path(location.segment)} at byte {location.offset}: {error}") from error
 
-    def member(self, spot: Spot) -> bytes:
-        """The record at a spot as it stands in the file: one gzip member, if it is whole."""
-        path = self._path(spot.segment)
+    def read_member(self, location: RecordLocation) -> bytes:
+        """Return the compressed bytes of the record at a location: one gzip member, if it is intact.
+
+        A lost segment raises `DamagedError`, one that cannot be opened `CollectionError`. The bytes are not checked.
+        """
+        path = self._segment_path(location.segment)
         try:
             file = os.open(path, os.O_RDONLY)
             try:
-                return os.pread(file, spot.length, spot.offset)
+                return os.pread(file, location.length, location.offset)
             finally:
                 os.close(file)
         except OSError as error:
-            kind = DamagedError if error.errno in _LOST else CollectionError
+            kind = DamagedError if error.errno in _LOST_FILE_ERRNOS else CollectionError
             raise kind(f"{path} cannot be read: {error.strerror}") from error
 
-    def whole(self, spot: Spot) -> bool:
-        """Does the response at this spot still read back?"""
+    def is_readable(self, location: RecordLocation) -> bool:
+        """Return whether the response at a location can be read."""
         try:
-            self.read(spot)
+            self.read_response(location)
         except DamagedError:
             return False
         return True
 
-    def cut(self, last: Spot | None) -> None:
-        """Take away all behind the last spot that counts; None: nothing counts.
+    def truncate_after(self, last: RecordLocation | None) -> None:
+        """Remove all records after the last committed location; None removes everything.
 
-        If that spot itself does not read back, the segment keeps what is whole in it and writing goes on in a
-        new segment: no new record may stand where a lost spot points. Ask `whole` which spots are lost.
+        If the record at that location is unreadable, the segment keeps its intact records and the next write starts a
+        new segment, because no new record may occupy the location of a lost one. `is_readable` tells which are lost.
         """
         self.close()
-        self._segment, self._end, self._sealed = (last.segment if last else 0), 0, True
-        with _mapped(self._folder):
-            for number in self._numbers():
+        self._segment, self._segment_end, self._starts_new_segment = (last.segment if last else 0), 0, True
+        with _translate_os_errors(self._folder):
+            for number in self._list_segments():
                 if number > self._segment:
-                    self._path(number).unlink()
+                    self._segment_path(number).unlink()
             if last is None:
                 return
-            path = self._path(last.segment)
-            if self.whole(last):
+            path = self._segment_path(last.segment)
+            if self.is_readable(last):
                 os.truncate(path, last.end)
-                self._end, self._sealed = last.end, False
+                self._segment_end, self._starts_new_segment = last.end, False
             elif path.exists():
-                _trim(path)
+                _truncate_damaged_segment(path)
 
     def close(self) -> None:
-        """Let go of the open segment; a later write opens it again."""
+        """Close the open segment. A later write opens it again."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
 
-    def _opening(self, at: float) -> bytes:
-        """Go to the next segment, whose first record this is."""
-        # A segment that is left is never synced again, and `cut` looks at the last one only.
-        self.sync()
+    def _start_segment(self, at: float) -> bytes:
+        """Sync and close the current segment, and start the next one. Return its warcinfo record, not written yet."""
+        # A closed segment is never synced again, and `truncate_after` checks only the last one.
+        self.sync_to_disk()
         self.close()
-        self._segment, self._end, self._sealed = self._segment + 1, 0, False
-        return warcinfo(self._path(self._segment).name, self._about, at, self._random)
+        self._segment, self._segment_end, self._starts_new_segment = self._segment + 1, 0, False
+        return build_warcinfo(self._segment_path(self._segment).name, self._about, at, self._random)
 
-    def _append(self, data: bytes) -> None:
-        """Write all or nothing."""
-        path = self._path(self._segment)
-        goal = self._end + len(data)
+    def _append_bytes(self, data: bytes) -> None:
+        """Append all of the bytes, or none."""
+        path = self._segment_path(self._segment)
+        goal = self._segment_end + len(data)
         rest = memoryview(data)
-        with _mapped(path):
+        with _translate_os_errors(path):
             try:
                 if self._file is None:
                     self._folder.mkdir(parents=True, exist_ok=True)
                     self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
                 while rest:
                     rest = rest[os.pwrite(self._file, rest, goal - len(rest)) :]
-                self._end = goal
+                self._segment_end = goal
             finally:
-                if self._end != goal:
-                    self._cut_back(path)
+                if self._segment_end != goal:
+                    self._undo_partial_write(path)
 
-    def _cut_back(self, path: Path) -> None:
-        """Remove what a failed write left, so that the archive is valid and writing can go on later."""
-        if self._end:
-            os.truncate(path, self._end)
+    def _undo_partial_write(self, path: Path) -> None:
+        """Remove the bytes of a failed write, so that the archive stays valid and later writes succeed."""
+        if self._segment_end:
+            os.truncate(path, self._segment_end)
             return
         self.close()
         path.unlink(missing_ok=True)
-        self._segment, self._sealed = self._segment - 1, True
+        self._segment, self._starts_new_segment = self._segment - 1, True
 
-    def _path(self, segment: int) -> Path:
+    def _segment_path(self, segment: int) -> Path:
         return self._folder / f"{segment:05d}{_SUFFIX}"
 
-    def _numbers(self) -> list[int]:
+    def _list_segments(self) -> list[int]:
         names = (path.name.removesuffix(_SUFFIX) for path in self._folder.glob(f"*{_SUFFIX}"))
         return sorted(int(name) for name in names if name.isdecimal())
 
 
 @contextmanager
-def _mapped(path: Path) -> Iterator[None]:
+def _translate_os_errors(path: Path) -> Iterator[None]:
+    """Convert `OSError` to `SpaceError` or `CollectionError`."""
     try:
         yield
     except OSError as error:
-        if error.errno in _FULL:
-            raise SpaceError(f"{path}: {error.strerror}; make space, then resume the crawl") from error
+        if error.errno in _NO_SPACE_ERRNOS:
+            raise SpaceError(f"{path}: {error.strerror}; free some space, then resume the crawl") from error
         raise CollectionError(f"{path}: {error.strerror}") from error
 
 
-def _trim(path: Path) -> None:
-    """Cut a segment back to the end of its last whole record; a file without one goes away."""
+def _truncate_damaged_segment(path: Path) -> None:
+    """Truncate a segment after its last intact record; delete a file without any."""
     end = 0
     with path.open("rb") as file:
         if path.stat().st_size:
             with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-                end = _last_whole(data)
+                end = _find_last_record_end(data)
     if end:
         os.truncate(path, end)
     else:
         path.unlink()
 
 
-def _last_whole(data: mmap) -> int:
-    """Where the last whole record ends; those behind a damaged one count."""
+def _find_last_record_end(data: mmap) -> int:
+    """Return the end of the last intact record, including records after a damaged one."""
     at = last = 0
     while 0 <= at < len(data):
-        record, end = unpacked(data, at)
+        record, end = read_record(data, at)
         if record is None:
-            at = data.find(_MAGIC, at + 1)
+            at = data.find(_GZIP_MAGIC, at + 1)
         else:
             at = last = end
     return last

@@ -1,11 +1,11 @@
-"""Step 7. One directory that holds a crawl.
+"""The directory of a crawl.
 
 DIR/topicrawl.sqlite     visits, pages, links, failures, hosts, facts
-DIR/frontier.sqlite      links that wait (`topicrawl.frontier.sqlite`)
-DIR/warc/00001.warc.gz   requests and responses as they went over the wire
-DIR/topic.toml           what was looked for
-DIR/crawl.log            what happened, in lines
-DIR/lock                 held by the process that writes
+DIR/frontier.sqlite      waiting links (`topicrawl.frontier.sqlite.frontier`)
+DIR/warc/00001.warc.gz   requests and responses
+DIR/topic.toml           the topic
+DIR/crawl.log            the log
+DIR/lock                 locked by the writing process
 """
 
 from __future__ import annotations
@@ -13,42 +13,48 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from topicrawl import topic as topics
-from topicrawl.collection import report
-from topicrawl.collection.archive import Archive, Spot
-from topicrawl.collection.links import Packed
-from topicrawl.collection.store import REMEMBERED, Kept, Store, Stored
-from topicrawl.database import Lock, errors_of, is_held
-from topicrawl.errors import CollectionError, DamagedError, SpaceError
-from topicrawl.records import Carry, Fetch, Link, Response, Visit
+from topicrawl.collection import queries
+from topicrawl.collection.archive import RecordLocation, WarcArchive
+from topicrawl.collection.link_rows import PackedLinks
+from topicrawl.collection.store import NOT_FORGOTTEN, CollectionStore, StoredVisit, VisitRecord
+from topicrawl.database import FileLock, is_locked, translate_errors
+from topicrawl.errors import CollectionError, DamagedError, InUseError, SpaceError
+from topicrawl.models import FetchFunction, JsonValue, Link, Response, Visit
 from topicrawl.topic import Topic
 
 if TYPE_CHECKING:
-    from topicrawl.collection.duplicates import Duplicates
+    from topicrawl.collection.deduplication import DuplicateDetector
 
-_RECENT = 1024  # more visits than can ever be stored and not yet complete
-_SPACE_EVERY = 50  # pages between two looks at the free space
-# What a start that ended in its first moments leaves behind.
-_OURS = (
+_MAX_INCOMPLETE_VISITS = 1024  # upper bound of the visits that are stored but not yet complete
+_SPACE_CHECK_INTERVAL = 50  # pages between two checks of the free disk space
+# Files that a crawl creates before its database is complete.
+_CRAWL_FILES = (
     "lock",
     "topic.toml",
     "topic.new",
     "crawl.log",
     "topicrawl.sqlite",
     "frontier.sqlite",
+    "engine-answers.jsonl",
     "told.jsonl",
     "examples",
 )
 
 
-def occupied(directory: Path) -> bool:
-    """Whether there is a crawl in the directory; a directory with other things in it is refused."""
-    with errors_of(directory):
+def contains_crawl(directory: Path) -> bool:
+    """Return whether the directory contains a crawl. Raise `CollectionError` if it contains other files.
+
+    False if the directory does not exist, is empty, or contains a crawl that was killed before it was created
+    completely.
+    """
+    with translate_errors(directory):
         if not directory.exists():
             return False
         if not directory.is_dir():
@@ -57,138 +63,152 @@ def occupied(directory: Path) -> bool:
     if "topicrawl.sqlite" in names:
         if not (directory / "topicrawl.sqlite").stat().st_size:
             return False
-        store = Store(directory / "topicrawl.sqlite", readonly=True)
+        store = CollectionStore(directory / "topicrawl.sqlite", readonly=True)
         try:
-            return store.fact("identity") is not None
+            return store.get_fact("identity") is not None
         finally:
             store.close()
-    strangers = [name for name in names if not name.startswith(_OURS)]
-    if strangers:
+    foreign = [name for name in names if not name.startswith(_CRAWL_FILES)]
+    if foreign:
         raise CollectionError(
-            f"{directory} holds other files ({strangers[0]}) and no crawl; name another directory with --out"
+            f"{directory} contains other files ({foreign[0]}) and no crawl; choose another directory with --out"
         )
     return False
 
 
 class Collection:
-    """A crawl's directory, open for writing by one process. Facts are set when it is made, and kept.
+    """Directory of a crawl, open for writing by one process.
 
-    `about` goes into the first record of each segment of the archive.
+    The constructor creates the directory if necessary. It raises `InUseError` if another process uses it. `facts` are
+    stored only when the collection is created. `about` is added to the warcinfo record of each segment.
     """
 
     def __init__(
         self,
         directory: Path,
         topic: Topic,
-        facts: Mapping[str, Carry],
+        facts: Mapping[str, JsonValue],
         *,
         min_free: int = 0,
         about: Mapping[str, str] | None = None,
     ) -> None:
         self.directory = directory
-        self.resumed = occupied(directory)
+        self.is_resumed = contains_crawl(directory)
         self.min_free = min_free
-        with errors_of(directory):
+        with translate_errors(directory):
             directory.mkdir(parents=True, exist_ok=True)
         try:
-            self._lock = Lock(directory / "lock", directory)
-        except CollectionError as error:
-            raise CollectionError(f"{error}; `topicrawl status {directory}` may look at it") from error
+            self._lock = FileLock(directory / "lock", directory)
+        except InUseError as error:
+            raise InUseError(f"{error}; use `topicrawl status {directory}` to inspect it") from error
         try:
-            if not self.resumed:
-                # The facts go in last: a directory without them is no crawl yet.
-                _written(directory / "topic.toml", topic.toml())
-            self.store = Store(directory / "topicrawl.sqlite")
-            if not self.resumed:
+            if not self.is_resumed:
+                # The facts are written last: a directory without them does not count as a crawl.
+                _write_atomically(directory / "topic.toml", topic.to_toml())
+            self.store = CollectionStore(directory / "topicrawl.sqlite")
+            if not self.is_resumed:
                 self.store.set_facts(facts)
-            self.archive = Archive(directory, about=about)
+            self.archive = WarcArchive(directory, about=about)
         except BaseException:
             self._lock.release()
             raise
-        # What was forgotten on purpose waits again too, but it is to be fetched.
-        recent = self.store.visits(f"step > (SELECT max(step) FROM visits) - ? AND {REMEMBERED}", (_RECENT,))
-        self._recent = {row.requested: row for row in recent}
-        self._since_look = 0
-        self.duplicates: Duplicates | None = None  # None: nobody looks for them
+        # Forgotten visits are excluded, because their pages must be fetched again.
+        recent = self.store.iterate_visits(
+            f"step > (SELECT max(step) FROM visits) - ? AND {NOT_FORGOTTEN}", (_MAX_INCOMPLETE_VISITS,)
+        )
+        self._recent_visits = {row.requested: row for row in recent}
+        self._visits_since_space_check = 0
+        self.duplicate_detector: DuplicateDetector | None = None  # None: no duplicate detection
 
-    def recover(self) -> list[Stored]:
-        """Cut the archive to what the store knows; returns the visits whose pages no longer read back.
+    def recover_archive(self) -> list[StoredVisit]:
+        """Truncate the archive to the records in the database. Return the visits whose pages are unreadable.
 
-        They are to be put back into the frontier before the store forgets them.
+        The caller must reopen their links in the frontier before it deletes the visits.
         """
-        last = report.last_spot(self.store)
-        self.archive.cut(last)
-        if last is None or self.archive.whole(last):
+        last = queries.find_last_record(self.store)
+        self.archive.truncate_after(last)
+        if last is None or self.archive.is_readable(last):
             return []
-        stored = self.store.visits("segment=?", (last.segment,))
-        lost = [row for row in stored if row.spot is not None and not self.archive.whole(row.spot)]
+        stored = self.store.iterate_visits("segment=?", (last.segment,))
+        lost = [row for row in stored if row.location is not None and not self.archive.is_readable(row.location)]
         for row in lost:
-            self._recent.pop(row.requested, None)
+            self._recent_visits.pop(row.requested, None)
         return lost
 
-    def step_of(self, link: Link) -> int | None:
-        """The step of a visit that a killed run stored but did not complete."""
-        known = self._recent.get(link.url)
+    def find_stored_step(self, link: Link) -> int | None:
+        """Return the step of the visit of this link that a killed run stored but did not complete, or None."""
+        known = self._recent_visits.get(link.url)
         return known.step if known is not None else None
 
-    def keep(self, found: Iterable[tuple[Visit, Response, Packed | None]]) -> None:
-        """Archive and store visits. When this returns, no kill can lose them."""
+    def store_visits(self, visits: Iterable[tuple[Visit, Response, PackedLinks | None]]) -> None:
+        """Archive the pages of visits and store the visits in one transaction. A kill of the process cannot lose them.
+
+        From time to time, raise `SpaceError` after the visits are stored, if too little disk space is free.
+        """
         rows = [
-            Kept(visit, response, self._archived(visit, response), links, self._marks(visit))
-            for visit, response, links in found
+            VisitRecord(visit, response, self._archive_page(visit, response), links, self._get_duplicate_keys(visit))
+            for visit, response, links in visits
         ]
-        self.store.add(rows)
-        self._since_look += len(rows)
-        if self._since_look >= _SPACE_EVERY:
-            self._since_look = 0
+        self.store.add_visits(rows)
+        self._visits_since_space_check += len(rows)
+        if self._visits_since_space_check >= _SPACE_CHECK_INTERVAL:
+            self._visits_since_space_check = 0
             self.check_space()
 
-    def version(self, visit: Visit, response: Response, links: Packed | None) -> Kept:
-        """A page that has changed, archived and ready to be stored in the place of what it was."""
-        # It needs numpy, which takes a tenth of a second: those who only look at a collection do without.
-        from topicrawl.collection.duplicates import marks_of
+    def archive_version(self, visit: Visit, response: Response, links: PackedLinks | None) -> VisitRecord:
+        """Archive the new version of a changed page, and return the record that replaces the old one in the database.
 
-        # Whoever looks for duplicates may hold the page until it is stored.
-        marks = self._marks(visit) or (marks_of(visit.page) if visit.page is not None else None)
-        return Kept(visit, response, self.archive.write(response), links, marks)
+        The caller stores the record with `CollectionStore.add_visits`.
+        """
+        # Imported here because it needs numpy, whose import takes 0.1 s and is not needed for reading a collection.
+        from topicrawl.collection.deduplication import pack_duplicate_keys
 
-    def _marks(self, visit: Visit) -> bytes | None:
-        if self.duplicates is None or visit.failure is not None:
+        # The duplicate detector may hold the page until it is stored.
+        keys = self._get_duplicate_keys(visit) or (pack_duplicate_keys(visit.page) if visit.page is not None else None)
+        return VisitRecord(visit, response, self.archive.write_fetch(response), links, keys)
+
+    def _get_duplicate_keys(self, visit: Visit) -> bytes | None:
+        if self.duplicate_detector is None or visit.failure is not None:
             return None
-        return self.duplicates.stored(visit.url, visit.step)
+        return self.duplicate_detector.register_stored(visit.url, visit.step)
 
-    def _archived(self, visit: Visit, response: Response) -> Spot | None:
-        """Where the page of a visit stands in the archive."""
-        again = self._recent.pop(visit.link.url, None)
+    def _archive_page(self, visit: Visit, response: Response) -> RecordLocation | None:
+        """Write the page of a visit to the archive, unless a killed run did so. Return its location.
+
+        Return None for a failed visit.
+        """
+        earlier = self._recent_visits.pop(visit.link.url, None)
         if visit.failure is not None:
             return None
-        return (again.spot if again is not None else None) or self.archive.write(response)
+        return (earlier.location if earlier is not None else None) or self.archive.write_fetch(response)
 
-    def through(self, fetch: Fetch) -> Fetch:
-        """A fetch function that takes what a killed run had stored, but not completed, from the archive."""
+    def wrap_fetch(self, fetch: FetchFunction) -> FetchFunction:
+        """Wrap a fetch function: pages that a killed run stored but did not complete are read from the archive."""
 
-        async def archived_or_fetched(link: Link) -> Response:
-            known = self._recent.get(link.url)
-            if known is not None and known.spot is not None:
+        async def load_or_fetch(link: Link) -> Response:
+            known = self._recent_visits.get(link.url)
+            if known is not None and known.location is not None:
                 try:
-                    return replace(self.archive.read(known.spot), url=link.url, final_url=known.url)
+                    return replace(self.archive.read_response(known.location), url=link.url, final_url=known.url)
                 except DamagedError:
-                    # Its step stays its own; the page itself is fetched and archived anew.
-                    self._recent[link.url] = known._replace(segment=None)
+                    # The visit keeps its step; the page is fetched and archived again.
+                    self._recent_visits[link.url] = known._replace(segment=None)
             return await fetch(link)
 
-        return archived_or_fetched
+        return load_or_fetch
 
     def check_space(self) -> None:
+        """Raise `SpaceError` if less than `min_free` bytes are free on the disk."""
         free = shutil.disk_usage(self.directory).free
         if free < self.min_free:
             raise SpaceError(
-                f"{self.directory}: {free >> 20} MB left on the disk, {self.min_free >> 20} MB are kept free; "
-                "make space and start again with the same command"
+                f"{self.directory}: {free >> 20} MB left on the disk, but {self.min_free >> 20} MB must stay free; "
+                "free some space and run the same command again"
             )
 
     def close(self) -> None:
-        self.archive.sync()
+        """Sync and close the archive and the database, and release the lock."""
+        self.archive.sync_to_disk()
         self.archive.close()
         self.store.close()
         self._lock.release()
@@ -202,22 +222,22 @@ class Collection:
         self.close()
 
 
-def crawling(directory: Path) -> bool:
-    """Whether some process is crawling into the directory."""
-    return is_held(directory / "lock")
+def is_crawling(directory: Path) -> bool:
+    """Return whether a process is crawling into the directory."""
+    return is_locked(directory / "lock")
 
 
-def topic_of(directory: Path) -> Topic:
-    """The topic of a crawl that exists."""
-    with errors_of(directory):
+def load_crawl_topic(directory: Path) -> Topic:
+    """Load the topic of an existing crawl. Raise `CollectionError` if its `topic.toml` is missing."""
+    with translate_errors(directory):
         if directory.is_dir() and not (directory / "topic.toml").exists():
-            raise CollectionError(f"{directory}/topic.toml is missing: bring it back from a backup")
-    return topics.load(directory / "topic.toml")
+            raise CollectionError(f"{directory}/topic.toml is missing: restore it from a backup")
+    return topics.load_topic(directory / "topic.toml")
 
 
-def _written(path: Path, text: str) -> None:
-    """Write a file so that a crash leaves the whole of it or none."""
+def _write_atomically(path: Path, text: str) -> None:
+    """Write a file atomically: after a crash it is complete or absent."""
     draft = path.with_suffix(".new")
-    with errors_of(path):
+    with translate_errors(path):
         draft.write_text(text, "utf-8")
         draft.replace(path)

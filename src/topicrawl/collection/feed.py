@@ -1,4 +1,4 @@
-"""What is new or changed on a topic as an Atom feed (RFC 4287), for feed readers."""
+"""Atom feed (RFC 4287) of the new and changed pages of a collection."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from topicrawl.collection.history import Change
+from topicrawl.collection.history import PageChange
 from topicrawl.urls import fingerprint
 
-_ATOM = "http://www.w3.org/2005/Atom"
+_ATOM_NAMESPACE = "http://www.w3.org/2005/Atom"
 
 
-def atom(changes: Iterable[Change], topic: str, now: float) -> str:
-    """The feed; a page that has changed is a new entry, so that readers show it again.
+def build_atom_feed(changes: Iterable[PageChange], topic: str, now: float) -> str:
+    """Return the feed as XML. A changed page is a new entry, so that feed readers show it again.
 
-    >>> change = Change("new", "http://a.org/?a&b", "Dengue \\x00 & <co>", 0.5, "en", 86400.0, None)
-    >>> print(atom([change], "dengue", 86400.0)[39:])
+    >>> change = PageChange("new", "http://a.org/?a&b", "Dengue \\x00 & <co>", 0.5, "en", 86400.0, None)
+    >>> print(build_atom_feed([change], "dengue", 86400.0)[39:])
     <feed xmlns="http://www.w3.org/2005/Atom">
       <title>dengue: new and changed pages</title>
       <id>urn:topicrawl:dengue</id>
@@ -34,44 +34,46 @@ def atom(changes: Iterable[Change], topic: str, now: float) -> str:
       </entry>
     </feed>
     """
-    feed = Element("feed", xmlns=_ATOM)
-    _text(feed, "title", f"{topic}: new and changed pages")
-    _text(feed, "id", f"urn:topicrawl:{'-'.join(topic.split())}")
-    updated = _text(feed, "updated", _date(now))
-    _text(SubElement(feed, "author"), "name", "Topicrawl")
+    feed = Element("feed", xmlns=_ATOM_NAMESPACE)
+    _add_text_element(feed, "title", f"{topic}: new and changed pages")
+    _add_text_element(feed, "id", f"urn:topicrawl:{'-'.join(topic.split())}")
+    updated = _add_text_element(feed, "updated", _format_time(now))
+    _add_text_element(SubElement(feed, "author"), "name", "Topicrawl")
     for number, change in enumerate(changes):
         if not number:
-            # The latest comes first; a feed that has nothing new keeps its date.
-            updated.text = _date(change.at)
-        feed.append(_entry(change))
+            # Changes are sorted newest first; a feed without new entries keeps its date.
+            updated.text = _format_time(change.at)
+        feed.append(_build_entry(change))
     indent(feed)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(feed, encoding="unicode")
 
 
-def _entry(change: Change) -> Element:
+def _build_entry(change: PageChange) -> Element:
     entry = Element("entry")
-    _text(entry, "title", change.title or change.url)
-    # Seconds are enough: a page is not looked at twice in one.
-    _text(entry, "id", f"urn:topicrawl:{fingerprint(change.url) % 2**64:016x}:{int(change.at)}")
-    lead = {"rel": "alternate", "href": _clean(change.url)} | ({"hreflang": change.language} if change.language else {})
-    SubElement(entry, "link", lead)
-    _text(entry, "updated", _date(change.at))
+    _add_text_element(entry, "title", change.title or change.url)
+    # Seconds are precise enough: no page is revisited twice in one second.
+    _add_text_element(entry, "id", f"urn:topicrawl:{fingerprint(change.url) % 2**64:016x}:{int(change.at)}")
+    link = {"rel": "alternate", "href": _strip_invalid_characters(change.url)} | (
+        {"hreflang": change.language} if change.language else {}
+    )
+    SubElement(entry, "link", link)
+    _add_text_element(entry, "updated", _format_time(change.at))
     SubElement(entry, "category", term=change.kind)
-    before = f", seen otherwise on {_date(change.before)[:10]}" if change.before is not None else ""
-    _text(entry, "summary", f"{change.kind}, relevance {change.relevance:.2f}{before}")
+    before = f", previous version of {_format_time(change.before)[:10]}" if change.before is not None else ""
+    _add_text_element(entry, "summary", f"{change.kind}, relevance {change.relevance:.2f}{before}")
     return entry
 
 
-def _text(parent: Element, tag: str, text: str) -> Element:
+def _add_text_element(parent: Element, tag: str, text: str) -> Element:
     child = SubElement(parent, tag)
-    child.text = _clean(text)
+    child.text = _strip_invalid_characters(text)
     return child
 
 
-def _clean(text: str) -> str:
-    """Without the characters that XML has no way to write."""
-    return "".join(each for each in text if each in "\t\n" or (each >= " " and each not in "\ufffe\uffff"))
+def _strip_invalid_characters(text: str) -> str:
+    """Remove the characters that XML cannot represent."""
+    return "".join(char for char in text if char in "\t\n" or (char >= " " and char not in "\ufffe\uffff"))
 
 
-def _date(at: float) -> str:
+def _format_time(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,7 +1,7 @@
-"""A collection over time: when pages were looked at again, what was found, and what they were before.
+"""History of a collection: revisits, their outcomes, and earlier versions of pages.
 
-`visits` and `pages` hold what a page is now. A look that finds it changed puts what it was into `versions`, whose
-records stay in the archive; every look is a row of `revisits`.
+The tables `visits` and `pages` contain the current version of a page. A revisit that finds a change moves the previous
+version to `versions`; its record stays in the archive. Every revisit is a row of `revisits`.
 """
 
 from __future__ import annotations
@@ -9,20 +9,21 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topicrawl.collection.store import FORGOTTEN, Statement, Store, Stored
-from topicrawl.freshness import Array, Looks
-from topicrawl.urls import container, fingerprint
+from topicrawl.collection.store import FORGOTTEN_DETAIL, CollectionStore, SqlStatement, StoredVisit
+from topicrawl.urls import fingerprint, get_archive_url
 
-_DAY = 86_400.0
+FloatArray: TypeAlias = NDArray[np.float64]
+
+_SECONDS_PER_DAY = 86_400.0
 
 
-class Outcome(StrEnum):
-    """What a look at a page found; where there was no page to look at, it is the failure's name."""
+class RevisitOutcome(StrEnum):
+    """Outcome of a revisit. If the fetch failed, the outcome is the name of the failure instead."""
 
     UNCHANGED = "unchanged"
     CHANGED = "changed"
@@ -30,17 +31,17 @@ class Outcome(StrEnum):
     MOVED = "moved"
 
 
-class Look(NamedTuple):
-    """One look at a page."""
+class Revisit(NamedTuple):
+    """One revisit of a page."""
 
-    page: int  # its id
+    page: int  # page id
     at: float
     outcome: str
     status: int
 
 
-class Change(NamedTuple):
-    """A page that is new, or not what it was."""
+class PageChange(NamedTuple):
+    """A new or changed page."""
 
     kind: str  # "new" or "changed"
     url: str
@@ -48,23 +49,33 @@ class Change(NamedTuple):
     relevance: float
     language: str
     at: float
-    before: float | None  # when it was last seen otherwise
+    before: float | None  # time of the previous version; None for a new page
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """All pages that may be looked at again, in the order in which they were first fetched."""
+class RevisitLog:
+    """Results of earlier revisits: page index, days since the previous visit, and whether the page had changed."""
+
+    page: NDArray[np.int64]
+    days: FloatArray
+    changed: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class RevisitCandidates:
+    """All pages that may be revisited, in the order of their first fetch."""
 
     ids: NDArray[np.int64]
-    importance: Array
-    last: Array  # when each was asked for last, whatever came of it
-    looks: Looks  # at them
+    importance: FloatArray
+    last_requested: FloatArray  # time of the last request, whatever its outcome
+    revisits: RevisitLog  # revisits of these pages
 
 
-def known(store: Store) -> Known:
-    """What there is to look at again; pages that have moved or were gone twice in a row are left alone.
+def load_revisit_candidates(store: CollectionStore) -> RevisitCandidates:
+    """Load the pages that may be revisited.
 
-    So are the files of archives: nobody can be asked for one of them.
+    Pages that have moved or were gone twice in a row are excluded, and so are members of archives, which cannot be
+    requested separately.
     """
     sql = (
         "SELECT pages.id, pages.step, relevance, at, (SELECT min(at) FROM versions WHERE page = pages.id), visits.url"
@@ -72,65 +83,70 @@ def known(store: Store) -> Known:
     )
     pages: list[tuple[int, int, float, float]] = []  # step, id, importance, last
     looks: list[tuple[int, float, bool]] = []  # step, days, changed
-    rows = _looks_by_page(store)
-    looked = next(rows, None)
-    for row in store.each(sql):
-        page, step, relevance, at, first, url = (0.0 if value is None else value for value in row)
-        while looked is not None and looked[0] < int(str(page)):
-            looked = next(rows, None)
-        found = looked[1] if looked is not None and looked[0] == page else []
-        if _is_lost(found) or container(str(url)) is not None:
+    rows = _read_revisits_by_page(store)
+    current = next(rows, None)
+    page_rows = store.iterate_typed_rows(tuple[int, int, float, float, float | None, str], sql)
+    for page, step, relevance, at, first, url in page_rows:
+        while current is not None and current[0] < page:
+            current = next(rows, None)
+        revisits = current[1] if current is not None and current[0] == page else []
+        if _is_gone(revisits) or get_archive_url(url) is not None:
             continue
-        then = float(str(first or at))
-        for look in found:
-            if look.outcome in (Outcome.UNCHANGED, Outcome.CHANGED):
-                looks.append((int(str(step)), max(look.at - then, 1.0) / _DAY, look.outcome == Outcome.CHANGED))
-                then = look.at
-        last = found[-1].at if found else float(str(at))
-        pages.append((int(str(step)), int(str(page)), float(str(relevance)), last))
-    return _arranged(pages, looks)
+        previous = first or at
+        for look in revisits:
+            if look.outcome in (RevisitOutcome.UNCHANGED, RevisitOutcome.CHANGED):
+                days = max(look.at - previous, 1.0) / _SECONDS_PER_DAY
+                looks.append((step, days, look.outcome == RevisitOutcome.CHANGED))
+                previous = look.at
+        last = revisits[-1].at if revisits else at
+        pages.append((step, page, relevance, last))
+    return _build_candidates(pages, looks)
 
 
-def _arranged(pages: list[tuple[int, int, float, float]], looks: list[tuple[int, float, bool]]) -> Known:
+def _build_candidates(
+    pages: list[tuple[int, int, float, float]], revisits: list[tuple[int, float, bool]]
+) -> RevisitCandidates:
+    """Sort the pages by step, and convert pages and revisits to arrays."""
     pages.sort()
     steps = np.array([row[0] for row in pages], np.int64)
-    return Known(
+    return RevisitCandidates(
         np.array([row[1] for row in pages], np.int64),
         np.array([row[2] for row in pages], np.float64),
         np.array([row[3] for row in pages], np.float64),
-        Looks(
-            np.searchsorted(steps, np.array([row[0] for row in looks], np.int64)).astype(np.int64),
-            np.array([row[1] for row in looks], np.float64),
-            np.array([row[2] for row in looks], np.bool_),
+        RevisitLog(
+            np.searchsorted(steps, np.array([row[0] for row in revisits], np.int64)).astype(np.int64),
+            np.array([row[1] for row in revisits], np.float64),
+            np.array([row[2] for row in revisits], np.bool_),
         ),
     )
 
 
-def _looks_by_page(store: Store) -> Iterator[tuple[int, list[Look]]]:
-    """The looks at each page in their order, pages in the order of their ids."""
-    held: list[Look] = []
-    for row in store.each("SELECT page, at, outcome, status FROM revisits ORDER BY page, at"):
-        look = Look(int(str(row[0])), float(str(row[1])), str(row[2]), int(str(row[3])))
-        if held and held[0].page != look.page:
-            yield held[0].page, held
-            held = []
-        held.append(look)
-    if held:
-        yield held[0].page, held
+def _read_revisits_by_page(store: CollectionStore) -> Iterator[tuple[int, list[Revisit]]]:
+    """Yield the revisits of each page in their order, with the pages sorted by id."""
+    group: list[Revisit] = []
+    sql = "SELECT page, at, outcome, status FROM revisits ORDER BY page, at"
+    for revisit in store.iterate_typed_rows(Revisit, sql):
+        if group and group[0].page != revisit.page:
+            yield group[0].page, group
+            group = []
+        group.append(revisit)
+    if group:
+        yield group[0].page, group
 
 
-def _is_lost(looks: list[Look]) -> bool:
-    outcomes = [look.outcome for look in looks[-2:]]
-    return outcomes[-1:] == [Outcome.MOVED] or outcomes == [Outcome.GONE, Outcome.GONE]
+def _is_gone(revisits: list[Revisit]) -> bool:
+    """Return whether the page has moved or was gone at the last two revisits."""
+    outcomes = [look.outcome for look in revisits[-2:]]
+    return outcomes[-1:] == [RevisitOutcome.MOVED] or outcomes == [RevisitOutcome.GONE, RevisitOutcome.GONE]
 
 
-def noted(look: Look) -> Statement:
-    """Write a look down."""
-    return "INSERT OR REPLACE INTO revisits VALUES (?,?,?,?)", tuple(look)
+def make_revisit_statement(revisit: Revisit) -> SqlStatement:
+    """Return the statement that stores a revisit."""
+    return "INSERT OR REPLACE INTO revisits VALUES (?,?,?,?)", tuple(revisit)
 
 
-def versioned(page: int) -> Statement:
-    """Keep what a page is now as what it was."""
+def make_version_statement(page: int) -> SqlStatement:
+    """Return the statement that copies the current version of a page to `versions`."""
     sql = (
         "INSERT OR REPLACE INTO versions SELECT pages.id, visits.at, relevance, title, digest, segment, start, length"
         " FROM pages JOIN visits ON visits.step = pages.step WHERE pages.id = ?"
@@ -138,30 +154,35 @@ def versioned(page: int) -> Statement:
     return sql, (page,)
 
 
-def forgotten(visit: Stored) -> list[Statement]:
-    """A visit that is no reason any more not to make it again."""
-    mark = ("UPDATE visits SET detail = ? WHERE step = ?", (FORGOTTEN, visit.step))
-    return [versioned(fingerprint(visit.url)), mark]
+def make_forget_statements(visit: StoredVisit) -> list[SqlStatement]:
+    """Return the statements that mark a visit as forgotten, so that its page can be fetched again.
+
+    Its page, if it has one, is copied to `versions`.
+    """
+    mark = ("UPDATE visits SET detail = ? WHERE step = ?", (FORGOTTEN_DETAIL, visit.step))
+    return [make_version_statement(fingerprint(visit.url)), mark]
 
 
-def withdrawn(page: int, failure: str, detail: str) -> list[Statement]:
-    """A page that does not want to be kept any longer."""
+def make_withdraw_statements(page: int, failure: str, detail: str) -> list[SqlStatement]:
+    """Return the statements that delete the row of a page which now has a noindex or noarchive directive.
+
+    Its visit gets the failure and the detail.
+    """
     mark = "UPDATE visits SET failure = ?, detail = ? WHERE step = (SELECT step FROM pages WHERE id = ?)"
     return [(mark, (failure, detail, page)), ("DELETE FROM pages WHERE id = ?", (page,))]
 
 
-def changes(store: Store, since: float, threshold: float) -> Generator[Change]:
-    """Relevant pages that were first seen, or seen changed, at that time or later; the latest first."""
+def list_changes(store: CollectionStore, since: float, threshold: float) -> Generator[PageChange]:
+    """Yield the relevant pages that were new or changed at or after `since`, newest first."""
     sql = (
         "SELECT visits.url, title, relevance, language, at,"
         " (SELECT min(at) FROM versions WHERE page = pages.id), (SELECT max(at) FROM versions WHERE page = pages.id)"
         " FROM visits JOIN pages ON pages.step = visits.step"
         " WHERE visits.failure IS NULL AND relevance >= ? AND visits.at >= ? ORDER BY at DESC, visits.step DESC"
     )
-    for url, title, relevance, language, at, first, last in store.each(sql, (threshold, since)):
-        is_new = first is None or float(str(first)) >= since
-        before = None if is_new else float(str(last))
-        yield Change(
-            "new" if is_new else "changed", str(url), str(title), float(str(relevance)), str(language),
-            float(str(at)), before,
-        )  # fmt: skip
+    rows = store.iterate_typed_rows(
+        tuple[str, str, float, str, float, float | None, float | None], sql, (threshold, since)
+    )
+    for url, title, relevance, language, at, first, last in rows:
+        is_new = first is None or first >= since
+        yield PageChange("new" if is_new else "changed", url, title, relevance, language, at, None if is_new else last)

@@ -1,7 +1,7 @@
-"""The collection's table of contents: one SQLite file with visits, pages, links, failures and hosts.
+"""SQLite database of a collection: visits, pages, links, failures, hosts and facts.
 
-Every visit is one transaction, so a kill leaves either all of it or nothing. A URL's id is its 64-bit fingerprint,
-which spares a look-up for each of the hundred links of a page.
+Every visit is stored in one transaction, so a kill leaves all of it or nothing. The id of a URL is its 64-bit
+fingerprint, which saves a lookup for each of the hundred links of a page.
 """
 
 from __future__ import annotations
@@ -9,20 +9,25 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
-from topicrawl.collection.archive import Spot
-from topicrawl.collection.facts import gathered, rows_of, spread
-from topicrawl.collection.links import Packed
-from topicrawl.database import Database, Shape, errors_of
+from msgspec import ValidationError, convert
+
+from topicrawl.collection.archive import RecordLocation
+from topicrawl.collection.fact_rows import join_fact, overflow_row_range, split_fact
+from topicrawl.collection.link_rows import PackedLinks
+from topicrawl.database import Database, DatabaseSchema, translate_errors
 from topicrawl.errors import DamagedError
-from topicrawl.records import Carry, Link, Place, Response, Visit
+from topicrawl.models import JsonValue, Link, Priority, Response, Visit
 from topicrawl.urls import fingerprint
 
-SHAPE = Shape(
+Row = TypeVar("Row")
+_ROWS_PER_BATCH = 1000  # rows that are converted at once
+
+SCHEMA = DatabaseSchema(
     name="a collection",
-    application=0x70C1,
-    schema=(
+    application_id=0x70C1,
+    initial_statements=(
         "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
         "CREATE TABLE visits (step INTEGER PRIMARY KEY, id INTEGER NOT NULL UNIQUE, requested TEXT NOT NULL,"
         " url TEXT NOT NULL, source TEXT NOT NULL, anchor TEXT NOT NULL, depth INTEGER NOT NULL, score REAL NOT NULL,"
@@ -32,7 +37,7 @@ SHAPE = Shape(
         "CREATE TABLE pages (id INTEGER PRIMARY KEY, step INTEGER NOT NULL, url TEXT NOT NULL, title TEXT NOT NULL,"
         " language TEXT NOT NULL, words INTEGER NOT NULL, bytes INTEGER NOT NULL, type TEXT NOT NULL,"
         " canonical TEXT NOT NULL, digest TEXT NOT NULL)",
-        # All links of a page in one row (see `links.py`): a row each took as long as scoring them.
+        # All links of a page are in one row (see `link_rows.py`): one row per link took as long as scoring the links.
         "CREATE TABLE links (source INTEGER PRIMARY KEY, targets BLOB NOT NULL, scores BLOB NOT NULL,"
         " refusals TEXT NOT NULL, anchors TEXT NOT NULL)",
         "CREATE TABLE failures (url TEXT NOT NULL, failure TEXT NOT NULL, detail TEXT NOT NULL,"
@@ -58,19 +63,39 @@ SHAPE = Shape(
             "CREATE TABLE orders (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, target TEXT NOT NULL,"
             " amount REAL NOT NULL, at REAL NOT NULL)",
         ),
+        (
+            "ALTER TABLE visits RENAME COLUMN parts TO score_parts",
+            "ALTER TABLE visits RENAME COLUMN carry TO payload",
+            "ALTER TABLE visits RENAME COLUMN twin TO duplicate_of",
+            "ALTER TABLE pages RENAME COLUMN marks TO duplicate_keys",
+            "ALTER TABLE verdicts RENAME TO annotations",
+            "ALTER TABLE annotations RENAME COLUMN act TO action",
+            "ALTER TABLE annotations RENAME COLUMN verdict TO label",
+            "ALTER TABLE annotations RENAME COLUMN how TO origin",
+            "DROP INDEX verdicts_of_page",
+            "CREATE INDEX annotations_by_page ON annotations (page)",
+            "ALTER TABLE orders RENAME TO commands",
+        ),
+        (
+            "CREATE TABLE reviewer_calls (number INTEGER PRIMARY KEY, page INTEGER NOT NULL, url TEXT NOT NULL,"
+            " model TEXT NOT NULL, outcome TEXT NOT NULL, confidence REAL, reason TEXT NOT NULL,"
+            " tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL, cost REAL NOT NULL, seconds REAL NOT NULL,"
+            " at REAL NOT NULL)",
+            "CREATE INDEX reviewer_calls_by_page ON reviewer_calls (page)",
+        ),
     ),
 )
 
 
-#: What the detail of a visit says that may be made again.
-FORGOTTEN = "forgotten"
-REMEMBERED = f"detail <> '{FORGOTTEN}'"
-#: SQL with its values.
-Statement: TypeAlias = tuple[str, Sequence[object]]
+#: Value of the column `detail` for a visit that may be repeated.
+FORGOTTEN_DETAIL = "forgotten"
+NOT_FORGOTTEN = f"detail <> '{FORGOTTEN_DETAIL}'"
+#: SQL statement with its parameter values.
+SqlStatement: TypeAlias = tuple[str, Sequence[object]]
 
 
-class Stored(NamedTuple):
-    """A visit as it is stored, in the order of the table."""
+class StoredVisit(NamedTuple):
+    """A row of the table `visits`, in the order of its columns."""
 
     step: int
     id: int
@@ -80,8 +105,8 @@ class Stored(NamedTuple):
     anchor: str
     depth: int
     score: float
-    parts: str
-    carry: str
+    score_parts: str
+    payload: str
     relevance: float | None
     failure: str | None
     detail: str
@@ -91,149 +116,213 @@ class Stored(NamedTuple):
     segment: int | None
     start: int | None
     length: int | None
-    twin: str  # the address of the page that it repeats, "" when it repeats none
+    duplicate_of: str  # URL of the stored page that this page repeats, or ""
 
     @property
-    def spot(self) -> Spot | None:
+    def location(self) -> RecordLocation | None:
+        """Location of the response in the archive, or None."""
         if self.segment is None or self.start is None or self.length is None:
             return None
-        return Spot(self.segment, self.start, self.length)
+        return RecordLocation(self.segment, self.start, self.length)
 
     @property
     def link(self) -> Link:
+        """The link that was fetched, without its context."""
         return Link(self.requested, self.source, self.anchor, depth=self.depth)
 
     @property
-    def place(self) -> Place:
-        parts = tuple((str(name), float(value)) for name, value in json.loads(self.parts))
-        return Place(self.score, json.loads(self.carry), parts)
+    def priority(self) -> Priority:
+        """Priority of the link when it was fetched."""
+        parts = tuple((str(name), float(value)) for name, value in json.loads(self.score_parts))
+        return Priority(self.score, json.loads(self.payload), parts)
 
 
-class Kept(NamedTuple):
-    """A visit to be stored: where its page stands in the archive, and its links."""
+class VisitRecord(NamedTuple):
+    """A visit to be stored, with the archive location of its page and its packed links."""
 
     visit: Visit
     response: Response
-    spot: Spot | None
-    links: Packed | None
-    marks: bytes | None = None  # by which pages that repeat this one are found
+    location: RecordLocation | None
+    links: PackedLinks | None
+    duplicate_keys: bytes | None = None  # packed duplicate keys
 
 
-class Store:
-    """The SQLite file of a collection. Read-only handles may be open beside the one that writes."""
+class CollectionStore:
+    """SQLite database of a collection, with one writer and any number of read-only connections."""
 
     def __init__(self, path: Path, *, readonly: bool = False) -> None:
         self.path = path
-        self.db = Database(path, SHAPE, readonly=readonly)
+        self.db = Database(path, SCHEMA, readonly=readonly)
 
-    def add(self, rows: Sequence[Kept], *, before: Sequence[Statement] = ()) -> None:
-        """Store visits with all that hangs on them. A visit to the same link replaces the earlier one.
+    def add_visits(self, rows: Sequence[VisitRecord], *, statements_before: Sequence[SqlStatement] = ()) -> None:
+        """Store visits with their pages, links and failures. A visit of the same link replaces the earlier one.
 
-        What is to be done `before` is done with it, or not at all.
+        `statements_before` are executed first, in the same transaction. A full disk raises `SpaceError` and changes
+        nothing.
         """
         with self.db.transaction():
-            for sql, values in before:
+            for sql, values in statements_before:
                 self.db.execute(sql, values)
             for row in rows:
-                self._add(*row)
+                self._insert_visit(*row)
 
-    def _add(
-        self, visit: Visit, response: Response, spot: Spot | None, links: Packed | None, marks: bytes | None
+    def _insert_visit(
+        self,
+        visit: Visit,
+        response: Response,
+        location: RecordLocation | None,
+        links: PackedLinks | None,
+        duplicate_keys: bytes | None,
     ) -> None:
-        link, place = visit.link, visit.place
-        row = Stored(
-            visit.step, fingerprint(link.url), link.url, visit.url, link.source, writable(link.anchor), link.depth,
-            place.score, json.dumps(place.parts), json.dumps(place.carry), visit.relevance,
-            visit.failure, writable(visit.detail), visit.status, visit.at, response.seconds,
-            spot.segment if spot else None, spot.offset if spot else None, spot.length if spot else None,
-            visit.twin,
-        )  # fmt: skip
-        self.db.execute(_ADD_VISIT, row)
+        link, place = visit.link, visit.priority
+        row = StoredVisit(
+            visit.step,
+            fingerprint(link.url),
+            link.url,
+            visit.url,
+            link.source,
+            replace_surrogates(link.anchor),
+            link.depth,
+            place.score,
+            json.dumps(place.parts),
+            json.dumps(place.payload),
+            visit.relevance,
+            visit.failure,
+            replace_surrogates(visit.detail),
+            visit.status,
+            visit.at,
+            response.seconds,
+            location.segment if location else None,
+            location.offset if location else None,
+            location.length if location else None,
+            visit.duplicate_of,
+        )
+        self.db.execute(_INSERT_VISIT, row)
         if visit.failure is not None:
             failed = (link.url, visit.failure, row.detail, visit.status, 0, visit.at)
-            self.db.execute(_ADD_FAILURE, failed)
+            self.db.execute(_INSERT_FAILURE, failed)
         elif visit.page is not None:
             page = visit.page
             values = (
-                fingerprint(visit.url), visit.step, visit.url, writable(page.title), page.language,
-                len(page.words), len(response.body), writable(response.content_type), page.canonical, page.digest,
-                marks,
-            )  # fmt: skip
+                fingerprint(visit.url),
+                visit.step,
+                visit.url,
+                replace_surrogates(page.title),
+                page.language,
+                len(page.words),
+                len(response.body),
+                replace_surrogates(response.content_type),
+                page.canonical,
+                page.digest,
+                duplicate_keys,
+            )
             self.db.execute("INSERT OR REPLACE INTO pages VALUES (?,?,?,?,?,?,?,?,?,?,?)", values)
         if links is not None:
             self.db.execute("INSERT OR REPLACE INTO links VALUES (?,?,?,?,?)", (fingerprint(visit.url), *links))
 
     def add_attempt(self, url: str, response: Response, attempt: int) -> None:
-        """Store an attempt that failed and will be made again."""
-        detail = writable(response.detail)
+        """Add a failed attempt that the crawler will repeat to the table `failures`."""
+        detail = replace_surrogates(response.detail)
         with self.db.transaction():
             row = (url, response.failure, detail, response.status, attempt, response.at)
-            self.db.execute(_ADD_FAILURE, row)
+            self.db.execute(_INSERT_FAILURE, row)
 
     def add_host(self, origin: str, delay: float | None, sitemaps: Sequence[str]) -> None:
+        """Store the crawl delay and the sitemaps of an origin. Earlier values are replaced."""
         with self.db.transaction():
             row = (origin, delay, json.dumps(list(sitemaps)))
             self.db.execute("INSERT OR REPLACE INTO hosts VALUES (?,?,?)", row)
 
-    def forget(self, rows: Sequence[Stored]) -> None:
-        """Drop visits whose pages were lost, so that they can be made again."""
+    def delete_visits(self, rows: Sequence[StoredVisit]) -> None:
+        """Delete visits whose pages were lost, and the rows of these pages, so that the visits can be repeated."""
         with self.db.transaction():
             for row in rows:
                 self.db.execute("DELETE FROM pages WHERE id=? AND step=?", (fingerprint(row.url), row.step))
                 self.db.execute("DELETE FROM visits WHERE step=?", (row.step,))
 
-    def fact(self, name: str) -> Carry:
+    def get_fact(self, name: str) -> JsonValue:
+        """Return the value of a fact, or None if it is not stored. Raise `DamagedError` if it cannot be decoded."""
         try:
-            return gathered(name, self._text_of)
+            return join_fact(name, self._read_fact_text)
         except (TypeError, ValueError, RecursionError) as error:
-            fix = f"`topicrawl doctor {self.path.parent}` says more"
-            raise DamagedError(f"{self.path} is damaged: what it says of {name!r} cannot be read; {fix}") from error
+            fix = f"run `topicrawl doctor {self.path.parent}`"
+            raise DamagedError(f"{self.path} is damaged: the fact {name!r} cannot be read; {fix}") from error
 
-    def _text_of(self, fact: str) -> str | None:
-        with errors_of(self.path):
+    def _read_fact_text(self, fact: str) -> str | None:
+        with translate_errors(self.path):
             row = self.db.execute("SELECT value FROM facts WHERE name=?", (fact,)).fetchone()
         return row[0] if row else None
 
-    def set_facts(self, facts: Mapping[str, Carry]) -> None:
+    def set_facts(self, facts: Mapping[str, JsonValue]) -> None:
+        """Set facts in one transaction. They replace earlier values; other facts stay."""
         with self.db.transaction():
             for name, value in facts.items():
-                self.db.execute("DELETE FROM facts WHERE name > ? AND name < ?", rows_of(name))
-                self.db.executemany("INSERT OR REPLACE INTO facts VALUES (?,?)", spread(name, value))
+                self.db.execute("DELETE FROM facts WHERE name > ? AND name < ?", overflow_row_range(name))
+                self.db.executemany("INSERT OR REPLACE INTO facts VALUES (?,?)", split_fact(name, value))
 
-    def each(self, sql: str, values: Sequence[object] = ()) -> Iterator[tuple[object, ...]]:
-        """The rows of an answer that is too large to hold; reading only."""
-        with errors_of(self.path):
+    def iterate_rows(self, sql: str, values: Sequence[object] = ()) -> Iterator[tuple[object, ...]]:
+        """Execute a read-only query and yield its rows one by one."""
+        with translate_errors(self.path):
             yield from self.db.execute(sql, values)
 
-    def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:
-        """The answer to a question; reading only."""
-        return list(self.each(sql, values))
+    def query_rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:
+        """Execute a read-only query and return all rows."""
+        return list(self.iterate_rows(sql, values))
 
-    def visits(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Stored]:
-        """Stored visits in the order in which they were made."""
-        with errors_of(self.path):
+    def iterate_typed_rows(self, row_type: type[Row], sql: str, values: Sequence[object] = ()) -> Iterator[Row]:
+        """Execute a read-only query and yield its rows as tuples of a type, such as `tuple[int, str]`.
+
+        A value of another type raises `DamagedError`.
+        """
+        with translate_errors(self.path):
+            cursor = self.db.execute(sql, values)
+            while rows := cursor.fetchmany(_ROWS_PER_BATCH):
+                yield from self._convert_values(rows, list[row_type])  # type: ignore[valid-type]
+
+    def query_typed_rows(self, row_type: type[Row], sql: str, values: Sequence[object] = ()) -> list[Row]:
+        """Execute a read-only query and return all rows as tuples of a type."""
+        return list(self.iterate_typed_rows(row_type, sql, values))
+
+    def query_value(self, value_type: type[Row], sql: str, values: Sequence[object] = ()) -> Row:
+        """Execute a read-only query with one row of one column, and return its value.
+
+        A value of another type raises `DamagedError`. A result of another shape raises ValueError.
+        """
+        ((value,),) = self.query_rows(sql, values)
+        return self._convert_values(value, value_type)
+
+    def _convert_values(self, values: object, kind: type[Row]) -> Row:
+        try:
+            return convert(values, kind)
+        except ValidationError as error:
+            raise DamagedError(f"{self.path} is damaged: a query returned an unexpected value ({error})") from error
+
+    def iterate_visits(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[StoredVisit]:
+        """Yield the stored visits that match an SQL condition on the table `visits`, in the order of their steps."""
+        with translate_errors(self.path):
             for row in self.db.execute(f"SELECT * FROM visits WHERE {where} ORDER BY step", values):
-                yield Stored(*row)
+                yield StoredVisit(*row)
 
-    def visit_of(self, url: str) -> Stored | None:
-        """The visit that asked for a URL, or else the one that ended there."""
-        found = next(self.visits("id=?", (fingerprint(url),)), None)
-        if found is None:
-            found = next(self.visits("step=(SELECT step FROM pages WHERE id=?)", (fingerprint(url),)), None)
-        return found
+    def find_visit(self, url: str) -> StoredVisit | None:
+        """Return the visit that requested a URL, or else the visit whose final URL it is, or None."""
+        visit = next(self.iterate_visits("id=?", (fingerprint(url),)), None)
+        if visit is None:
+            visit = next(self.iterate_visits("step=(SELECT step FROM pages WHERE id=?)", (fingerprint(url),)), None)
+        return visit
 
     def close(self) -> None:
+        """Close the database."""
         self.db.close()
 
 
-_ADD_FAILURE = "INSERT INTO failures VALUES (?,?,?,?,?,?)"  # attempt 0: it was the last one
-_ADD_VISIT = f"INSERT OR REPLACE INTO visits VALUES ({','.join('?' * len(Stored._fields))})"
+_INSERT_FAILURE = "INSERT INTO failures VALUES (?,?,?,?,?,?)"  # attempt 0 is a final failure
+_INSERT_VISIT = f"INSERT OR REPLACE INTO visits VALUES ({','.join('?' * len(StoredVisit._fields))})"
 
 
-def writable(text: str) -> str:
-    """Text that UTF-8 can hold: a page may have half a character where it should have none.
+def replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which UTF-8 cannot encode, by question marks.
 
-    >>> writable("caf\\u00e9"), writable("\\ud800")
+    >>> replace_surrogates("caf\\u00e9"), replace_surrogates("\\ud800")
     ('café', '?')
     """
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

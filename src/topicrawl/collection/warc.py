@@ -1,13 +1,12 @@
-"""WARC 1.1 records as bytes: what was asked and what was answered, one gzip member for each.
+"""Encode and decode WARC 1.1 records: requests and responses, one gzip member each.
 
-A `Response` holds its body decoded, so the headers that described its coding on the wire no longer hold.
-They are kept as `X-Archive-Orig-…`, and Content-Length is that of the stored body: any replay tool reads the
-record as it stands, and `decoded` gives back the headers as the host sent them. What HTTP has no header for
-(the address first asked, redirects, a failure's name) is one line of JSON in the record's extension field
-`X-Topicrawl`.
+The body of a `Response` is already decoded, so its original encoding headers no longer apply. They are stored as
+`X-Archive-Orig-…`, and Content-Length is the length of the stored body: any replay tool can read the record, and
+`decode_response` restores the original headers. Data without an HTTP header (the requested URL, redirects, the name of
+a failure) is stored as one line of JSON in the extension field `X-Topicrawl`.
 
-A file of an archive did not come over the wire: it is a resource record. What a document (PDF, PostScript, …) says
-stands behind it, made readable, as a conversion record; both together are read as one.
+A member of an archive was not fetched over HTTP, so it is stored as a resource record. The converted text of a document
+(PDF, PostScript, …) follows it as a conversion record; both are read as one response.
 """
 
 from __future__ import annotations
@@ -16,183 +15,208 @@ import json
 import re
 from base64 import b32encode
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha1
+from html import escape
 from http import HTTPStatus
 from mmap import mmap
 from random import Random
 
 from isal import igzip_lib
+from msgspec.structs import replace
 
 from topicrawl.errors import DamagedError
-from topicrawl.records import Failure, Hop, Readable, Response
+from topicrawl.models import Failure, ReadableDocument, RedirectHop, Response
 
-_END = b"\r\n\r\n"
-_PIECE = 1 << 16  # the decoder copies what follows a member: it must not be given a whole segment
-_ORIGINAL = "x-archive-orig-"
-_CODING = frozenset({"content-encoding", "transfer-encoding", "content-length"})
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-_UNSAFE = re.compile(r"[\x00-\x20\x7f]")
+_HEADER_END = b"\r\n\r\n"
+_CHUNK_BYTES = (
+    1 << 16
+)  # bytes per decoder call: the decoder copies all bytes after a member, so it never gets a whole segment
+_ORIGINAL_PREFIX = "x-archive-orig-"
+_ENCODING_HEADERS = frozenset({"content-encoding", "transfer-encoding", "content-length"})
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_UNSAFE_CHARACTERS = re.compile(r"[\x00-\x20\x7f]")
+_REFRESH_HEADERS = {"content-type": "text/html; charset=utf-8"}
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
 
-def warcinfo(name: str, about: Mapping[str, str], at: float, random: Random) -> bytes:
-    """The member that opens the segment `name` and says who wrote it, and how."""
+def build_warcinfo(name: str, about: Mapping[str, str], at: float, random: Random) -> bytes:
+    """Return the warcinfo record at the start of the segment `name`, as a gzip member."""
     lines = {"format": "WARC File Format 1.1", "conformsTo": "https://iipc.github.io/warc-specifications/"}
-    fields = f"{_fields('warcinfo', _urn(random), _date(at))}WARC-Filename: {name}\r\n"
-    return _member(f"{fields}Content-Type: application/warc-fields\r\n", _head(lines | dict(about)))
+    fields = f"{_format_fields('warcinfo', _make_urn(random), _format_date(at))}WARC-Filename: {name}\r\n"
+    return _compress_record(f"{fields}Content-Type: application/warc-fields\r\n", _format_headers(lines | dict(about)))
 
 
-def encoded(response: Response, address: str, random: Random) -> tuple[bytes, bytes]:
-    """The fetch of `response` from the host at `address` ("": unknown), ready to be written.
+def encode_fetch(response: Response, address: str, random: Random) -> tuple[bytes, bytes]:
+    """Encode a fetch as gzip members. `address` is the IP address of the host, "" if unknown.
 
-    First the members of its redirects and its request, then the one of the response they led to.
+    The first item contains the redirects and the request, the second the response and its conversion record. For a
+    member of an archive, the first item is empty. A response without a status raises ValueError.
     """
     if not response.status:
-        raise ValueError(f"{response.url}: without an HTTP answer there is nothing to archive")
-    asked, answered, date = _urn(random), _urn(random), _date(response.at)
-    converted = _conversion(response, answered, random) if response.readable is not None else b""
-    if response.taken_from:
-        return b"", _resource(response, answered) + converted
-    shared = f"WARC-Target-URI: {_uri(response.final_url)}\r\n"
+        raise ValueError(f"{response.url}: without an HTTP response there is nothing to archive")
+    request_id, response_id, date = _make_urn(random), _make_urn(random), _format_date(response.at)
+    conversion = _build_conversion(response, response_id, random) if response.readable is not None else b""
+    if response.archive_url:
+        return b"", _build_resource(response, response_id) + conversion
+    common = f"WARC-Target-URI: {_escape_uri(response.final_url)}\r\n"
     if address:
-        shared += f"WARC-IP-Address: {address}\r\n"
-    fields = f"{_fields('request', asked, date)}WARC-Concurrent-To: <{answered}>\r\n{shared}"
-    request = _member(f"{fields}Content-Type: application/http; msgtype=request\r\n", _request(response))
-    fields = f"{_fields('response', answered, date)}WARC-Concurrent-To: <{asked}>\r\n{shared}"
-    headers = {_stored(name): value for name, value in response.headers.items()}
+        common += f"WARC-IP-Address: {address}\r\n"
+    fields = f"{_format_fields('request', request_id, date)}WARC-Concurrent-To: <{response_id}>\r\n{common}"
+    request = _compress_record(
+        f"{fields}Content-Type: application/http; msgtype=request\r\n", _format_request(response)
+    )
+    fields = f"{_format_fields('response', response_id, date)}WARC-Concurrent-To: <{request_id}>\r\n{common}"
+    headers = {_get_stored_header_name(name): value for name, value in response.headers.items()}
     headers["content-length"] = str(len(response.body))
-    answer = _answer(
-        f"{fields}X-Topicrawl: {_beside(response)}\r\n",
-        _status(response.status) + _head(headers),
+    answer = _build_response_record(
+        f"{fields}X-Topicrawl: {_format_extension(response)}\r\n",
+        _format_status_line(response.status) + _format_headers(headers),
         response.body,
     )
-    return b"".join((*_redirects(response, date, random), request)), answer + converted
+    return b"".join((*_build_redirects(response, date, random), request)), answer + conversion
 
 
-def metadata(refers_to: str, url: str, at: float, told: bytes, random: Random) -> bytes:
-    """A member with JSON about the record of the identifier `refers_to`."""
-    fields = f"{_fields('metadata', _urn(random), _date(at))}WARC-Refers-To: <{refers_to}>\r\n"
-    return _member(f"{fields}WARC-Target-URI: {_uri(url)}\r\nContent-Type: application/json\r\n", b"", told)
+def build_metadata(refers_to: str, url: str, at: float, payload: bytes, random: Random) -> bytes:
+    """Return a metadata record with JSON about the record `refers_to`, as a gzip member."""
+    fields = f"{_format_fields('metadata', _make_urn(random), _format_date(at))}WARC-Refers-To: <{refers_to}>\r\n"
+    return _compress_record(
+        f"{fields}WARC-Target-URI: {_escape_uri(url)}\r\nContent-Type: application/json\r\n", b"", payload
+    )
 
 
-def record_id(member: bytes) -> str:
-    """The identifier of the record in a member.
+def read_record_id(member: bytes) -> str:
+    """Return the identifier of the record in a gzip member. Raise `DamagedError` if the member is damaged.
 
-    >>> record_id(encoded(Response("http://a.org/", "http://a.org/", 200), "", Random(7))[1])[:9]
+    >>> read_record_id(encode_fetch(Response("http://a.org/", "http://a.org/", 200), "", Random(7))[1])[:9]
     'urn:uuid:'
     """
-    record, _ = unpacked(member)
+    record, _ = read_record(member)
     if record is None:
-        raise DamagedError("not one whole record")
-    fields = {name.lower(): value for name, value in _lines(record.partition(_END)[0])}
+        raise DamagedError("not one complete record")
+    fields = {name.lower(): value for name, value in _parse_headers(record.partition(_HEADER_END)[0])}
     return fields.get("warc-record-id", "").strip("<>")
 
 
-def decoded(member: bytes) -> Response:
-    """The response in a member that `encoded` made; the request's headers stand in the record before it.
+def decode_response(member: bytes) -> Response:
+    """Decode the response part of `encode_fetch`. Request headers are not restored; they are in the record before.
+
+    Raise `DamagedError` if the bytes are damaged or were not written by `encode_fetch`.
 
     >>> asked = Response("http://a.org/", "http://a.org/", 200, {"content-type": "text/plain"}, b"hello", 9.5)
-    >>> decoded(encoded(asked, "", Random(7))[1]) == asked
+    >>> decode_response(encode_fetch(asked, "", Random(7))[1]) == asked
     True
     """
     records: list[tuple[dict[str, str], bytes]] = []
     end = 0
     while end < len(member) or not records:
-        record, end = unpacked(member, end)
+        record, end = read_record(member, end)
         if record is None or len(records) == 2:
-            raise DamagedError("not one whole record")
-        head, _, block = record.partition(_END)
-        records.append(({name.lower(): value for name, value in _lines(head)}, block))
+            raise DamagedError("not one complete record")
+        head, _, block = record.partition(_HEADER_END)
+        records.append(({name.lower(): value for name, value in _parse_headers(head)}, block))
     kinds = [fields.get("warc-type") for fields, _ in records]
     if kinds[0] not in ("response", "resource") or kinds[1:] not in ([], ["conversion"]):
         raise DamagedError("not a response record")
     try:
-        made = (_response if kinds[0] == "response" else _file)(*records[0])
-        return replace(made, readable=_readable(*records[1])) if records[1:] else made
+        response = (_parse_response if kinds[0] == "response" else _parse_resource)(*records[0])
+        return replace(response, readable=_parse_conversion(*records[1])) if records[1:] else response
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise DamagedError(f"a record of another make ({error})") from error
+        raise DamagedError(f"the record was not written by Topicrawl ({error})") from error
 
 
-def unpacked(data: bytes | mmap, start: int = 0) -> tuple[bytes | None, int]:
-    """The record in the gzip member at `start` and where it ends; None if it is torn or damaged.
+def read_record(data: bytes | mmap, start: int = 0) -> tuple[bytes | None, int]:
+    """Return the record in the gzip member at `start`, decompressed, and the end of the member.
 
-    >>> unpacked(warcinfo("00001.warc.gz", {}, 0.0, Random(1)))[0][:26]
+    Return (None, `start`) if the member is damaged.
+
+    >>> read_record(build_warcinfo("00001.warc.gz", {}, 0.0, Random(1)))[0][:26]
     b'WARC/1.1\\r\\nWARC-Type: warci'
-    >>> unpacked(b"torn")
+    >>> read_record(b"torn")
     (None, 0)
     """
     member = igzip_lib.IgzipDecompressor(igzip_lib.DECOMP_GZIP)
     parts: list[bytes] = []
-    at = start
+    position = start
     try:
-        while not member.eof and at < len(data):
-            piece = data[at : at + _PIECE]
-            parts.append(member.decompress(piece))
-            at += len(piece)
+        while not member.eof and position < len(data):
+            chunk = data[position : position + _CHUNK_BYTES]
+            parts.append(member.decompress(chunk))
+            position += len(chunk)
     except igzip_lib.IsalError:  # type: ignore[misc]  # the stub calls the class an instance
         return None, start
-    return (b"".join(parts), at - len(member.unused_data)) if member.eof else (None, start)
+    return (b"".join(parts), position - len(member.unused_data)) if member.eof else (None, start)
 
 
-def _response(fields: Mapping[str, str], block: bytes) -> Response:
-    answer, _, body = block[: int(fields["content-length"])].partition(_END)
-    beside = json.loads(fields.get("x-topicrawl", "{}"))
-    failure = beside.get("failure")
+def _parse_response(fields: Mapping[str, str], block: bytes) -> Response:
+    """Parse a response record."""
+    head, _, body = block[: int(fields["content-length"])].partition(_HEADER_END)
+    extension = json.loads(fields.get("x-topicrawl", "{}"))
+    failure = extension.get("failure")
     return Response(
-        url=beside.get("url", fields["warc-target-uri"]),
+        url=extension.get("url", fields["warc-target-uri"]),
         final_url=fields["warc-target-uri"],
-        status=int(answer.split(None, 2)[1]),
-        headers={name.removeprefix(_ORIGINAL): value for name, value in _lines(answer) if name not in _CODING},
+        status=int(head.split(None, 2)[1]),
+        headers={
+            name.removeprefix(_ORIGINAL_PREFIX): value
+            for name, value in _parse_headers(head)
+            if name not in _ENCODING_HEADERS
+        },
         body=body,
         at=datetime.fromisoformat(fields["warc-date"]).timestamp(),
-        hops=tuple(Hop(url, status) for url, status in beside.get("hops", ())),
+        hops=tuple(RedirectHop(url, status) for url, status in extension.get("hops", ())),
         failure=Failure(failure) if failure else None,
-        detail=beside.get("detail", ""),
-        wait=beside.get("wait"),
-        seconds=beside.get("seconds", 0.0),
+        detail=extension.get("detail", ""),
+        wait=extension.get("wait"),
+        seconds=extension.get("seconds", 0.0),
     )
 
 
-def _resource(response: Response, urn: str) -> bytes:
-    """A file of an archive, as it is."""
-    fields = f"{_fields('resource', urn, _date(response.at))}WARC-Target-URI: {_uri(response.final_url)}\r\n"
-    fields += f"WARC-Refers-To-Target-URI: {_uri(response.taken_from)}\r\n"
-    beside = json.dumps({"status": response.status, "headers": dict(response.headers)})
-    kind = _CONTROL.sub(" ", response.content_type) or "application/octet-stream"
-    return _member(f"{fields}X-Topicrawl: {beside}\r\nContent-Type: {kind}\r\n", b"", response.body)
+def _build_resource(response: Response, urn: str) -> bytes:
+    """Return the resource record of an archive member."""
+    fields = _format_fields("resource", urn, _format_date(response.at))
+    fields += f"WARC-Target-URI: {_escape_uri(response.final_url)}\r\n"
+    fields += f"WARC-Refers-To-Target-URI: {_escape_uri(response.archive_url)}\r\n"
+    extension = json.dumps({"status": response.status, "headers": dict(response.headers)})
+    kind = _CONTROL_CHARACTERS.sub(" ", response.content_type) or "application/octet-stream"
+    return _compress_record(f"{fields}X-Topicrawl: {extension}\r\nContent-Type: {kind}\r\n", b"", response.body)
 
 
-def _conversion(response: Response, urn: str, random: Random) -> bytes:
-    """What the document in the record `urn` says."""
+def _build_conversion(response: Response, urn: str, random: Random) -> bytes:
+    """Return the conversion record with the text of the document in the record `urn`."""
     assert response.readable is not None
-    fields = f"{_fields('conversion', _urn(random), _date(response.at))}WARC-Refers-To: <{urn}>\r\n"
-    fields += f"WARC-Target-URI: {_uri(response.final_url)}\r\nContent-Type: {response.readable.type}\r\n"
-    return _member(fields, b"", response.readable.body)
+    fields = f"{_format_fields('conversion', _make_urn(random), _format_date(response.at))}WARC-Refers-To: <{urn}>\r\n"
+    fields += f"WARC-Target-URI: {_escape_uri(response.final_url)}\r\nContent-Type: {response.readable.type}\r\n"
+    return _compress_record(fields, b"", response.readable.body)
 
 
-def _file(fields: Mapping[str, str], block: bytes) -> Response:
-    beside, url = json.loads(fields["x-topicrawl"]), fields["warc-target-uri"]
+def _parse_resource(fields: Mapping[str, str], block: bytes) -> Response:
+    """Parse a resource record."""
+    extension, url = json.loads(fields["x-topicrawl"]), fields["warc-target-uri"]
     return Response(
-        url, url, beside["status"], beside["headers"], block[: int(fields["content-length"])],
-        datetime.fromisoformat(fields["warc-date"]).timestamp(), taken_from=fields["warc-refers-to-target-uri"],
-    )  # fmt: skip
+        url,
+        url,
+        extension["status"],
+        extension["headers"],
+        block[: int(fields["content-length"])],
+        datetime.fromisoformat(fields["warc-date"]).timestamp(),
+        archive_url=fields["warc-refers-to-target-uri"],
+    )
 
 
-def _readable(fields: Mapping[str, str], block: bytes) -> Readable:
-    return Readable(fields["content-type"], block[: int(fields["content-length"])])
+def _parse_conversion(fields: Mapping[str, str], block: bytes) -> ReadableDocument:
+    return ReadableDocument(fields["content-type"], block[: int(fields["content-length"])])
 
 
-def _fields(kind: str, urn: str, date: str) -> str:
+def _format_fields(kind: str, urn: str, date: str) -> str:
     return f"WARC-Type: {kind}\r\nWARC-Record-ID: <{urn}>\r\nWARC-Date: {date}\r\n"
 
 
-def _urn(random: Random) -> str:
-    """A random UUID (version 4) as a URN, in a quarter of the time the library takes.
+def _make_urn(random: Random) -> str:
+    """Return a random UUID (version 4) as a URN, in a quarter of the time of the `uuid` module.
 
-    >>> _urn(Random(1))
+    >>> _make_urn(Random(1))
     'urn:uuid:cd613e30-d8f1-4adf-91b7-584a2265b1f5'
     """
     digits = f"{random.getrandbits(128):032x}"
@@ -200,94 +224,112 @@ def _urn(random: Random) -> str:
     return f"urn:uuid:{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
 
-def _date(at: float) -> str:
+def _format_date(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
-def _member(fields: str, head: bytes, body: bytes = b"") -> bytes:
-    """A record with the digest of its block, as one gzip member."""
+def _compress_record(fields: str, head: bytes, body: bytes = b"") -> bytes:
+    """Return a record with the digest of its block, as one gzip member."""
     block = sha1(head, usedforsecurity=False)
     block.update(body)
     digest, length = b32encode(block.digest()).decode(), len(head) + len(body)
     start = f"WARC/1.1\r\n{fields}WARC-Block-Digest: sha1:{digest}\r\nContent-Length: {length}\r\n\r\n"
-    record = b"".join((start.encode("utf-8", "replace"), head, body, _END))
-    # For a page, level 0 takes a fifth less time and 10 % more space; for a request a quarter of the time.
+    record = b"".join((start.encode("utf-8", "replace"), head, body, _HEADER_END))
+    # For a page, level 0 takes a fifth less time but 10 % more space; for a request it takes a quarter of the time.
     return igzip_lib.compress(record, 1 if body else 0, igzip_lib.COMP_GZIP)
 
 
-def _answer(fields: str, head: bytes, body: bytes) -> bytes:
+def _build_response_record(fields: str, head: bytes, body: bytes) -> bytes:
+    """Return a response record with the digest of its payload."""
     payload = b32encode(sha1(body, usedforsecurity=False).digest()).decode()
     kind = "Content-Type: application/http; msgtype=response\r\n"
-    return _member(f"{fields}{kind}WARC-Payload-Digest: sha1:{payload}\r\n", head, body)
+    return _compress_record(f"{fields}{kind}WARC-Payload-Digest: sha1:{payload}\r\n", head, body)
 
 
-def _redirects(response: Response, date: str, random: Random) -> Iterator[bytes]:
-    """A small answer for each hop, that leads whoever replays the archive to the next."""
-    goals = [hop.url for hop in response.hops[1:]] + [response.final_url]
-    for hop, goal in zip(response.hops, goals, strict=False):
-        fields = f"{_fields('response', _urn(random), date)}WARC-Target-URI: {_uri(hop.url)}\r\n"
-        head = _status(hop.status) + _head({"location": _uri(goal), "content-length": "0"})
-        yield _answer(fields, head, b"")
+def _build_redirects(response: Response, date: str, random: Random) -> Iterator[bytes]:
+    """Yield a response record for each redirect: the Location header, or the page with its meta refresh.
+
+    Both let replay tools follow the redirect. If a hop was read from an archive, without its page, a minimal page with
+    the same target replaces the page.
+    """
+    targets = [hop.url for hop in response.hops[1:]] + [response.final_url]
+    for hop, target in zip(response.hops, targets, strict=False):
+        fields = f"{_format_fields('response', _make_urn(random), date)}WARC-Target-URI: {_escape_uri(hop.url)}\r\n"
+        headers, body = {"location": _escape_uri(target)}, b""
+        if 200 <= hop.status < 300:
+            headers = {_get_stored_header_name(name): value for name, value in hop.headers.items()}
+            headers, body = (headers, hop.body) if hop.body else (_REFRESH_HEADERS, _format_refresh_page(target))
+        head = _format_status_line(hop.status) + _format_headers(headers | {"content-length": str(len(body))})
+        yield _build_response_record(fields, head, body)
 
 
-def _request(response: Response) -> bytes:
+def _format_refresh_page(target: str) -> bytes:
+    """Return a minimal HTML page with a meta refresh.
+
+    >>> _format_refresh_page('http://a.org/?b="c"&d')
+    b'<meta http-equiv="refresh" content="0; url=http://a.org/?b=&quot;c&quot;&amp;d">'
+    """
+    return f'<meta http-equiv="refresh" content="0; url={escape(_escape_uri(target))}">'.encode("utf-8", "replace")
+
+
+def _format_request(response: Response) -> bytes:
     authority, _, path = response.final_url.partition("://")[2].partition("/")
     lines = dict(response.request)
     if not any(name.lower() == "host" for name in lines):
         lines = {"Host": authority.rpartition("@")[2], **lines}
-    return f"GET /{_uri(path)} HTTP/1.1\r\n".encode() + _head(lines)
+    return f"GET /{_escape_uri(path)} HTTP/1.1\r\n".encode() + _format_headers(lines)
 
 
-def _status(status: int) -> bytes:
+def _format_status_line(status: int) -> bytes:
     return f"HTTP/1.1 {status} {_PHRASES.get(status, '')}\r\n".encode()
 
 
-def _beside(response: Response) -> str:
-    """What the record needs beside HTTP, in plain ASCII on one line; only what is not the default."""
-    beside: dict[str, object] = {"seconds": response.seconds}
+def _format_extension(response: Response) -> str:
+    """Return the X-Topicrawl field as one line of ASCII JSON, without default values."""
+    extension: dict[str, object] = {"seconds": response.seconds}
     if response.url != response.final_url:
-        beside["url"] = response.url
+        extension["url"] = response.url
     if response.hops:
-        beside["hops"] = [(hop.url, hop.status) for hop in response.hops]
+        extension["hops"] = [(hop.url, hop.status) for hop in response.hops]
     if response.failure:
-        beside |= {"failure": response.failure.value, "detail": response.detail}
+        extension |= {"failure": response.failure.value, "detail": response.detail}
     if response.wait is not None:
-        beside["wait"] = response.wait
-    return json.dumps(beside)
+        extension["wait"] = response.wait
+    return json.dumps(extension)
 
 
 @lru_cache(maxsize=1024)
-def _stored(name: str) -> str:
-    """A header's name in the archive.
+def _get_stored_header_name(name: str) -> str:
+    """Return the name under which a header is stored.
 
-    Another archive's own X-Archive-Orig headers get the prefix twice, so that one is ours to take off.
+    Headers that already have the X-Archive-Orig prefix get it twice, so that decoding removes only one.
     """
-    return _ORIGINAL + name if name in _CODING or name.startswith(_ORIGINAL) else name
+    return _ORIGINAL_PREFIX + name if name in _ENCODING_HEADERS or name.startswith(_ORIGINAL_PREFIX) else name
 
 
-def _head(headers: Mapping[str, str]) -> bytes:
-    """Header lines and the empty one; control characters become spaces, so that no value makes a line."""
-    lines = [f"{name}: {value}\r\n" for name, value in headers.items() if _sound(name)]
+def _format_headers(headers: Mapping[str, str]) -> bytes:
+    """Format header lines and the empty line. Control characters become spaces, so that no value can add a line."""
+    lines = [f"{name}: {value}\r\n" for name, value in headers.items() if _is_valid_header_name(name)]
     text = "".join(lines)
     if text.count("\r\n") != len(lines) or not text.replace("\r\n", "").isprintable():
-        text = "".join([_CONTROL.sub(" ", line[:-2]) + "\r\n" for line in lines])
+        text = "".join([_CONTROL_CHARACTERS.sub(" ", line[:-2]) + "\r\n" for line in lines])
     try:
-        return text.encode("utf-8", "surrogateescape") + b"\r\n"  # what was no UTF-8 goes out as it came in
+        return text.encode("utf-8", "surrogateescape") + b"\r\n"  # invalid UTF-8 is written unchanged
     except UnicodeEncodeError:
         return text.encode("utf-8", "replace") + b"\r\n"
 
 
 @lru_cache(maxsize=1024)
-def _sound(name: str) -> bool:
-    """Can this name be written in front of a colon and read again?"""
-    return bool(name) and ":" not in name and not _UNSAFE.search(name)
+def _is_valid_header_name(name: str) -> bool:
+    """Return whether a header name can be written before a colon and read back."""
+    return bool(name) and ":" not in name and not _UNSAFE_CHARACTERS.search(name)
 
 
-def _lines(head: bytes) -> Iterator[tuple[str, str]]:
+def _parse_headers(head: bytes) -> Iterator[tuple[str, str]]:
     for line in head.decode("utf-8", "surrogateescape").split("\r\n")[1:]:
         name, _, value = line.partition(":")
         yield name, value.strip(" \t")
 
 
-def _uri(url: str) -> str:
-    return _UNSAFE.sub(lambda found: f"%{ord(found[0]):02X}", url)
+def _escape_uri(url: str) -> str:
+    return _UNSAFE_CHARACTERS.sub(lambda found: f"%{ord(found[0]):02X}", url)

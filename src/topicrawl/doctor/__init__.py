@@ -1,1 +1,1 @@
-"""What is wrong, and what to do about it: the installation, the machine, a collection. Looking changes nothing."""
+"""Read-only checks of the installation, the machine and a collection, with advice on how to fix problems."""

@@ -1,90 +1,96 @@
-"""The archive against the store: every kept page stands where the store says."""
+"""Checks of the archive: every stored page is at the position that the store records."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from topicrawl.collection.archive import Archive, Spot
-from topicrawl.database import Database, errors_of
-from topicrawl.doctor.databases import AREA, count
-from topicrawl.doctor.finding import Finding, Limits
+from topicrawl.collection.archive import RecordLocation, WarcArchive
+from topicrawl.database import Database, translate_errors
+from topicrawl.doctor.databases import AREA, query_count
+from topicrawl.doctor.finding import CheckLimits, Finding
 from topicrawl.errors import TopicrawlError
 
-_SHOWN = 3  # pages that are named
-_FETCHED_AGAIN = "nothing, if they stand in the last file: the crawl fetches them again when it goes on; else a backup"
-_SPOTS = (
+_MAX_REPORTED = 3  # damaged pages that are listed one by one
+_REFETCH_ADVICE = (
+    "nothing, if they are in the last file: the crawl fetches them again when it resumes; else use a backup"
+)
+_RECORD_ENDS = (
     "SELECT segment, start + length AS stop FROM visits WHERE segment IS NOT NULL"
     " UNION ALL SELECT segment, start + length FROM versions WHERE segment IS NOT NULL"
 )
 
 
-def archive(directory: Path, store: Database, limits: Limits, *, busy: bool) -> Iterator[Finding]:
-    """The files by their lengths, then the records themselves; `busy`: somebody is writing."""
-    yield from _files(directory / "warc", store, busy=busy)
-    yield from _records(directory, store, limits)
+def check_archive(directory: Path, store: Database, limits: CheckLimits, *, busy: bool) -> Iterator[Finding]:
+    """Check the lengths of the files, then read a sample of the records. `busy`: a crawl is writing to the archive."""
+    yield from _check_files(directory / "warc", store, busy=busy)
+    yield from _check_records(directory, store, limits)
 
 
-def _files(folder: Path, store: Database, *, busy: bool) -> Iterator[Finding]:
-    with errors_of(store.path):
-        rows = store.execute(f"SELECT segment, max(stop), count(*) FROM ({_SPOTS}) GROUP BY segment").fetchall()
+def _check_files(folder: Path, store: Database, *, busy: bool) -> Iterator[Finding]:
+    with translate_errors(store.path):
+        rows = store.execute(f"SELECT segment, max(stop), count(*) FROM ({_RECORD_ENDS}) GROUP BY segment").fetchall()
     ends = {int(segment): (int(end), int(pages)) for segment, end, pages in rows}
     sizes = {int(path.name[:5]): path.stat().st_size for path in folder.glob("[0-9]" * 5 + ".warc.gz")}
-    wrong = False
+    is_damaged = False
     for segment, (end, pages) in ends.items():
         name = f"warc/{segment:05d}.warc.gz"
         if segment not in sizes:
-            wrong = True
-            yield AREA.problem("archive", f"{name} is gone, and with it {pages} pages", "bring it back from a backup")
+            is_damaged = True
+            yield AREA.problem("archive", f"{name} is missing, with {pages} pages", "restore it from a backup")
         elif sizes[segment] < end:
-            wrong = True
-            cut = count(store, f"SELECT count(*) FROM ({_SPOTS}) WHERE segment = {segment} AND stop > {sizes[segment]}")
-            yield AREA.problem("archive", f"{name} is cut off: {cut} of its {pages} pages are lost", _FETCHED_AGAIN)
+            is_damaged = True
+            lost = query_count(
+                store, f"SELECT count(*) FROM ({_RECORD_ENDS}) WHERE segment = {segment} AND stop > {sizes[segment]}"
+            )
+            yield AREA.problem("archive", f"{name} is truncated: {lost} of its {pages} pages are lost", _REFETCH_ADVICE)
     last = max(ends, default=0)
     tail = sum(size for segment, size in sizes.items() if segment > last)
     tail += max(0, sizes.get(last, 0) - ends[last][0]) if last else 0
     if tail and not busy:
-        says = f"{tail} bytes behind the last page, left by a run that was killed"
-        yield AREA.note("archive", says, "nothing: the crawl cuts them off when it goes on")
-    if not wrong:
-        yield AREA.ok("archive", f"{len(ends)} files, {sum(sizes.values()) / 1e6:.1f} MB, as long as the store says")
+        says = f"{tail} bytes after the last page, left by a run that was killed"
+        yield AREA.note("archive", says, "nothing: the crawl truncates the file when it resumes")
+    if not is_damaged:
+        total = sum(sizes.values()) / 1e6
+        yield AREA.ok("archive", f"{len(ends)} files, {total:.1f} MB; the lengths match the store")
 
 
-def _records(directory: Path, store: Database, limits: Limits) -> Iterator[Finding]:
-    """Read pages back, evenly spread over the crawl, the last ones among them."""
-    pages = count(store, "SELECT count(*) FROM visits WHERE segment IS NOT NULL")
+def _check_records(directory: Path, store: Database, limits: CheckLimits) -> Iterator[Finding]:
+    """Read a sample of the archived pages, evenly spread over the crawl and including the last ones."""
+    pages = query_count(store, "SELECT count(*) FROM visits WHERE segment IS NOT NULL")
     if not pages:
-        yield AREA.note("records", "no page is kept yet")
+        yield AREA.note("records", "no pages are stored yet")
         return
     every = max(1, pages // limits.sample) if limits.sample else 1
     sql = "SELECT url, segment, start, length FROM visits WHERE segment IS NOT NULL"
-    with errors_of(store.path):
-        # By their numbers: an offset would be walked to again for each.
+    with translate_errors(store.path):
+        # Selected by step number, because SQLite would scan to each OFFSET from the start.
         rows = store.execute(f"{sql} AND (step % {every} = 0 OR step > (SELECT max(step) - 5 FROM visits))").fetchall()
-    records, lost, done = Archive(directory), [], 0
+    records, lost, done = WarcArchive(directory), [], 0
     for url, segment, start, length in rows:
-        if limits.over():
-            yield AREA.note("records", f"{done} of {len(rows)} looked at; {limits.longer}")
+        if limits.is_exhausted():
+            yield AREA.note("records", f"{done} of {len(rows)} checked; {limits.timeout_message}")
             break
         if done % 100 == 0:
-            limits.progress(f"reading page {done} of {len(rows)} back")
+            limits.progress(f"reading page {done} of {len(rows)}")
         done += 1
-        if reason := _unreadable(records, str(url), Spot(segment, start, length)):
+        if reason := _find_read_error(records, str(url), RecordLocation(segment, start, length)):
             lost.append((url, reason))
-    for url, reason in lost[:_SHOWN]:
-        yield AREA.problem("record", f"{url}: {reason}", _FETCHED_AGAIN)
-    told = f"{done - len(lost)} of {done} pages read back" + (f" (of {pages}, evenly spread)" if done < pages else "")
+    for url, reason in lost[:_MAX_REPORTED]:
+        yield AREA.problem("record", f"{url}: {reason}", _REFETCH_ADVICE)
+    sample = f" (an even sample of {pages})" if done < pages else ""
+    says = f"{done - len(lost)} of {done} pages are readable{sample}"
     if lost:
-        yield AREA.problem(
-            "records", f"{told}; {len(lost)} do not", "--sample 0 looks at all; bring warc/ back from a backup"
-        )
+        fix = "--sample 0 checks all pages; restore warc/ from a backup"
+        yield AREA.problem("records", f"{says}; {len(lost)} are damaged", fix)
     else:
-        yield AREA.ok("records", told)
+        yield AREA.ok("records", says)
 
 
-def _unreadable(records: Archive, url: str, spot: Spot) -> str:
+def _find_read_error(records: WarcArchive, url: str, spot: RecordLocation) -> str:
+    """Return the reason why a record cannot be read, or "" if it can."""
     try:
-        found = records.read(spot)
+        response = records.read_response(spot)
     except TopicrawlError as error:
         return str(error)
-    return "" if found.final_url == url else f"{found.final_url} stands in its place"
+    return "" if response.final_url == url else f"the record contains {response.final_url} instead"

@@ -1,53 +1,52 @@
-"""A database of a collection: ours, of a version we know, and whole; looked at without a trace."""
+"""Open a database of a collection read-only, and check its format version and its integrity."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 from pathlib import Path
 
-from topicrawl.database import Database, Shape, errors_of
-from topicrawl.doctor.finding import Area, Finding, Limits
-from topicrawl.errors import CollectionError, DamagedError
+from topicrawl.database import Database, DatabaseSchema, translate_errors
+from topicrawl.doctor.finding import CheckArea, CheckLimits, Finding
+from topicrawl.errors import CollectionError, NewerFormatError
 
-AREA = Area("collection")
+AREA = CheckArea("collection")
 
 
-def opened(path: Path, shape: Shape, limits: Limits, fix: str) -> Generator[Finding, None, Database | None]:
-    """The database, with what there is to say about it; None when it cannot be read. `fix`: if it is damaged."""
+def open_database(
+    path: Path, shape: DatabaseSchema, limits: CheckLimits, fix: str
+) -> Generator[Finding, None, Database | None]:
+    """Yield findings about a database and return it, or None if it cannot be read. `fix`: advice if it is damaged."""
     try:
-        # Where nobody has it open, not even SQLite's own files are left beside it.
-        database = Database(path, shape, readonly=True, still=not Path(f"{path}-wal").exists())
-    except DamagedError as error:
-        yield AREA.problem(path.name, str(error), fix)
-        return None
+        # `immutable`: if no process has the database open, SQLite creates no -wal and -shm files next to it.
+        database = Database(path, shape, readonly=True, immutable=not Path(f"{path}-wal").exists())
     except CollectionError as error:
-        yield AREA.problem(path.name, str(error), "upgrade Topicrawl" if "newer" in str(error) else fix)
+        yield AREA.problem(path.name, str(error), "upgrade Topicrawl" if isinstance(error, NewerFormatError) else fix)
         return None
-    database.bounded(limits.over)
+    database.set_interrupt_check(limits.is_exhausted)
     limits.progress(f"checking {path.name}")
     try:
-        with errors_of(path):
+        with translate_errors(path):
             ((version,),) = database.execute("PRAGMA user_version")
-            wrong = [str(text) for (text,) in database.execute("PRAGMA quick_check(3)") if text != "ok"]
+            faults = [str(text) for (text,) in database.execute("PRAGMA quick_check(3)") if text != "ok"]
     except CollectionError as error:
-        if limits.over():
-            yield AREA.note(path.name, limits.longer)
+        if limits.is_exhausted():
+            yield AREA.note(path.name, limits.timeout_message)
             return database
         database.close()
         yield AREA.problem(path.name, str(error), fix)
         return None
-    if wrong:
-        yield AREA.problem(path.name, f"is damaged: {wrong[0].splitlines()[-1]}", fix)
+    if faults:
+        yield AREA.problem(path.name, f"is damaged: {faults[0].splitlines()[-1]}", fix)
     elif version < shape.version:
-        says = f"whole; format {version}, this Topicrawl writes {shape.version}"
-        yield AREA.note(path.name, says, "nothing: the next crawl brings it up to date")
+        says = f"intact; format {version}, this version of Topicrawl writes {shape.version}"
+        yield AREA.note(path.name, says, "nothing: the next crawl upgrades it")
     else:
-        yield AREA.ok(path.name, f"whole, format {version}, {path.stat().st_size / 1e6:.1f} MB")
+        yield AREA.ok(path.name, f"intact, format {version}, {path.stat().st_size / 1e6:.1f} MB")
     return database
 
 
-def count(database: Database, sql: str) -> int:
-    """The one number that a question is answered with."""
-    with errors_of(database.path):
+def query_count(database: Database, sql: str) -> int:
+    """Run a query that returns one number; NULL counts as 0."""
+    with translate_errors(database.path):
         ((number,),) = database.execute(sql)
     return int(number or 0)

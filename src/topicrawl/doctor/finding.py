@@ -1,4 +1,4 @@
-"""What was looked at, how it is, and what to do about it; one line each."""
+"""Findings of the checks: one line with a state, a message and advice."""
 
 from __future__ import annotations
 
@@ -9,73 +9,78 @@ from enum import StrEnum
 from typing import NamedTuple
 
 
-class State(StrEnum):
-    """How something is."""
+class FindingState(StrEnum):
+    """Severity of a finding."""
 
     OK = "ok"
-    NOTE = "note"  # good to know; nothing is wrong
-    WARNING = "warning"  # it works, but not as it should, or not for long
-    PROBLEM = "problem"  # it does not work until it is fixed
+    NOTE = "note"  # for information
+    WARNING = "warning"  # works with restrictions, or may fail soon
+    PROBLEM = "problem"  # does not work until it is fixed
 
 
 class Finding(NamedTuple):
-    """One line of the report."""
+    """Result of one check."""
 
     area: str
     name: str
-    state: State
+    state: FindingState
     says: str
     fix: str = ""
-    repair: Callable[[], None] | None = None  # what may safely be done about it without asking anybody
+    repair: Callable[[], None] | None = None  # safe repair, called by `topicrawl doctor --repair`
 
-    def repaired(self) -> Finding:
-        """The same after the repair."""
-        return self._replace(state=State.OK, says=f"repaired; it was: {self.says}", fix="", repair=None)
+    def mark_repaired(self) -> Finding:
+        """Return the finding after a successful repair."""
+        return self._replace(state=FindingState.OK, says=f"repaired; it was: {self.says}", fix="", repair=None)
 
-    def table(self) -> dict[str, str]:
-        """For programs."""
+    def to_dict(self) -> dict[str, str]:
+        """Return the finding as a JSON object."""
         return {"area": self.area, "name": self.name, "state": self.state.value, "says": self.says, "fix": self.fix}
 
 
 @dataclass(frozen=True)
-class Area:
-    """Makes the findings of one part of the examination.
+class CheckArea:
+    """Create the findings of one area: installation, machine or collection.
 
-    >>> Area("machine").problem("disk", "is full", "make space").table()["state"]
+    >>> CheckArea("machine").problem("disk", "is full", "make space").to_dict()["state"]
     'problem'
     """
 
     name: str
 
     def ok(self, name: str, says: str) -> Finding:
-        return Finding(self.name, name, State.OK, says)
+        """Return a finding without a fault."""
+        return Finding(self.name, name, FindingState.OK, says)
 
     def note(self, name: str, says: str, fix: str = "") -> Finding:
-        return Finding(self.name, name, State.NOTE, says, fix)
+        """Return a finding for information."""
+        return Finding(self.name, name, FindingState.NOTE, says, fix)
 
     def warning(self, name: str, says: str, fix: str) -> Finding:
-        return Finding(self.name, name, State.WARNING, says, fix)
+        """Return a finding that restricts crawls."""
+        return Finding(self.name, name, FindingState.WARNING, says, fix)
 
     def problem(self, name: str, says: str, fix: str) -> Finding:
-        return Finding(self.name, name, State.PROBLEM, says, fix)
+        """Return a finding that must be fixed."""
+        return Finding(self.name, name, FindingState.PROBLEM, says, fix)
 
 
 @dataclass
-class Limits:
-    """How much of a collection is looked at, and for how long."""
+class CheckLimits:
+    """Sample size and time limit of the checks of a collection."""
 
-    sample: int = 1000  # pages that are read back; 0: all
-    seconds: float = 60.0  # 0: as long as it takes
+    sample: int = 1000  # archived pages to read; 0: all
+    seconds: float = 60.0  # 0: no limit
     progress: Callable[[str], None] = field(default=lambda text: None)
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
-        self._end = self.clock() + self.seconds if self.seconds else float("inf")
+        self._deadline = self.clock() + self.seconds if self.seconds else float("inf")
 
-    def over(self) -> bool:
-        return self.clock() > self._end
+    def is_exhausted(self) -> bool:
+        """Return whether the time limit is reached."""
+        return self.clock() > self._deadline
 
     @property
-    def longer(self) -> str:
-        """What to do when the time was too short."""
-        return f"not finished within {self.seconds:g} s: give it longer with --seconds (0: no limit)"
+    def timeout_message(self) -> str:
+        """Message for a check that the time limit has stopped."""
+        return f"not finished within {self.seconds:g} s: raise the time limit with --seconds (0: no limit)"

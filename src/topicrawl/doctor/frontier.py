@@ -1,84 +1,88 @@
-"""The frontier of a collection: consistent in itself, and with what the store says was fetched."""
+"""Checks of the frontier of a collection: its own consistency, and its agreement with the store."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from topicrawl.collection.store import REMEMBERED
-from topicrawl.database import Database, errors_of
-from topicrawl.doctor.databases import AREA, count, opened
-from topicrawl.doctor.finding import Finding, Limits
-from topicrawl.frontier.known import WAITING
-from topicrawl.frontier.sqlite_file import SHAPE
-from topicrawl.frontier.sqlite_look import key
-from topicrawl.urls import container
+from topicrawl.collection.store import NOT_FORGOTTEN
+from topicrawl.database import Database, translate_errors
+from topicrawl.doctor.databases import AREA, open_database, query_count
+from topicrawl.doctor.finding import CheckLimits, Finding
+from topicrawl.frontier.entry import WAITING
+from topicrawl.frontier.sqlite.file import FRONTIER_SCHEMA
+from topicrawl.frontier.sqlite.reader import url_key
+from topicrawl.urls import get_archive_url
 
-_BACKUP = "bring it back from a backup; without it the crawl cannot go on, but its pages can be searched and exported"
-_RECENT = 1024  # visits of a killed run that may be stored and not complete
-#: What must not be there → what to say of it.
-_RULES = {
-    "SELECT count(*) FROM known k LEFT JOIN links l ON l.seq = k.seq WHERE l.seq IS NULL": "names lead to no link",
-    "SELECT count(*) FROM leased o LEFT JOIN links l ON l.seq = o.seq WHERE l.seq IS NULL": "leases are of no link",
-    "SELECT count(*) FROM links l LEFT JOIN hosts h ON h.number = l.host WHERE l.state = 0 AND h.number IS NULL":
-        "waiting links have no host",
-    "SELECT count(*) FROM links WHERE state = 0 AND (score IS NULL OR abs(score) > 1e300)":
-        "waiting links have no finite score",
-    "SELECT count(*) FROM links WHERE state NOT BETWEEN 0 AND 3": "links are in no known state",
-}  # fmt: skip
+_RESTORE_ADVICE = (
+    "restore it from a backup; without it the crawl cannot be resumed, but its pages can be searched and exported"
+)
+_MAX_UNFINISHED = 1024  # visits of a killed run that may be stored, but not completed in the frontier
+#: Message → query that counts the invalid rows.
+_INTEGRITY_QUERIES = {
+    "fingerprints have no link": "SELECT count(*) FROM link_keys k LEFT JOIN links l ON l.seq = k.seq"
+    " WHERE l.seq IS NULL",
+    "leases have no link": "SELECT count(*) FROM leased o LEFT JOIN links l ON l.seq = o.seq WHERE l.seq IS NULL",
+    "waiting links have no host": "SELECT count(*) FROM links l LEFT JOIN hosts h ON h.number = l.host"
+    " WHERE l.state = 0 AND h.number IS NULL",
+    "waiting links have no finite score": "SELECT count(*) FROM links"
+    " WHERE state = 0 AND (score IS NULL OR abs(score) > 1e300)",
+    "links have an unknown state": "SELECT count(*) FROM links WHERE state NOT BETWEEN 0 AND 3",
+}
 
 
-def frontier(directory: Path, store: Database, limits: Limits, *, busy: bool) -> Iterator[Finding]:
-    """Whether the crawl could go on."""
+def check_frontier(directory: Path, store: Database, limits: CheckLimits, *, busy: bool) -> Iterator[Finding]:
+    """Check whether the crawl can be resumed from its frontier."""
     path = directory / "frontier.sqlite"
     if not path.exists():
-        if count(store, "SELECT count(*) FROM visits"):
-            yield AREA.problem("frontier", "is gone, and with it what was still to be fetched", _BACKUP)
+        if query_count(store, "SELECT count(*) FROM visits"):
+            yield AREA.problem("frontier", "is missing, with all waiting links", _RESTORE_ADVICE)
         return
-    database = yield from opened(path, SHAPE, limits, _BACKUP)
+    database = yield from open_database(path, FRONTIER_SCHEMA, limits, _RESTORE_ADVICE)
     if database is None:
         return
     try:
-        limits.progress("comparing the frontier with what was fetched")
-        yield from _consistent(database)
-        yield from _against(database, store, limits)
-        if (leased := count(database, "SELECT count(*) FROM leased")) and not busy:
+        limits.progress("comparing the frontier with the store")
+        yield from _check_consistency(database)
+        yield from _compare_with_store(database, store, limits)
+        if (leased := query_count(database, "SELECT count(*) FROM leased")) and not busy:
             says = f"{leased} links were being fetched when the crawl was killed"
-            yield AREA.note("frontier", says, "nothing: they wait again when it goes on")
+            yield AREA.note("frontier", says, "nothing: the crawl fetches them when it resumes")
     finally:
         database.close()
 
 
-def _consistent(database: Database) -> Iterator[Finding]:
-    wrong = [f"{number} {says}" for sql, says in _RULES.items() if (number := count(database, sql))]
-    if wrong:
-        yield AREA.problem("frontier", "; ".join(wrong), _BACKUP)
+def _check_consistency(database: Database) -> Iterator[Finding]:
+    """Check the rows of the frontier."""
+    faults = [f"{number} {says}" for says, sql in _INTEGRITY_QUERIES.items() if (number := query_count(database, sql))]
+    if faults:
+        yield AREA.problem("frontier", "; ".join(faults), _RESTORE_ADVICE)
         return
-    waiting = count(database, "SELECT count(*) FROM links WHERE state = 0")
-    total = count(database, "SELECT count(*) FROM links")
-    yield AREA.ok("frontier", f"consistent: {waiting} links wait, {total} are known")
+    waiting = query_count(database, "SELECT count(*) FROM links WHERE state = 0")
+    total = query_count(database, "SELECT count(*) FROM links")
+    yield AREA.ok("frontier", f"consistent: {waiting} links waiting, {total} known")
 
 
-def _against(database: Database, store: Database, limits: Limits) -> Iterator[Finding]:
-    """Pages that were fetched must be known, and must not wait again."""
-    pages = count(store, "SELECT count(*) FROM visits WHERE failure IS NULL")
+def _compare_with_store(database: Database, store: Database, limits: CheckLimits) -> Iterator[Finding]:
+    """Check that the frontier knows the fetched pages and that they are not waiting again."""
+    pages = query_count(store, "SELECT count(*) FROM visits WHERE failure IS NULL")
     every = max(1, pages // limits.sample) if limits.sample else 1
-    sql = f"SELECT requested, step FROM visits WHERE failure IS NULL AND {REMEMBERED} AND step % {every} = 0"
-    with errors_of(store.path):
+    sql = f"SELECT requested, step FROM visits WHERE failure IS NULL AND {NOT_FORGOTTEN} AND step % {every} = 0"
+    with translate_errors(store.path):
         rows = store.execute(sql).fetchall()
-    last = count(store, "SELECT max(step) FROM visits")
+    last = query_count(store, "SELECT max(step) FROM visits")
     unknown = again = 0
-    state = "SELECT l.state FROM known k JOIN links l ON l.seq = k.seq WHERE k.key = ?"
+    state = "SELECT l.state FROM link_keys k JOIN links l ON l.seq = k.seq WHERE k.key = ?"
     for url, step in rows:
-        if container(url):
-            continue  # a file of an archive was never a link
-        with errors_of(database.path):
-            row = database.execute(state, (key(url),)).fetchone()
+        if get_archive_url(url):
+            continue  # the frontier never contains members of an archive
+        with translate_errors(database.path):
+            row = database.execute(state, (url_key(url),)).fetchone()
         unknown += row is None
-        again += row is not None and row[0] == WAITING and step <= last - _RECENT
+        again += row is not None and row[0] == WAITING and step <= last - _MAX_UNFINISHED
     if unknown:
-        says = f"{unknown} of {len(rows)} fetched pages are not known to it: they may be fetched again"
-        yield AREA.warning("frontier", says, "put the frontier.sqlite back that belongs to this collection")
+        says = f"{unknown} of {len(rows)} fetched pages are unknown to it: the crawl may fetch them again"
+        yield AREA.warning("frontier", says, "restore the frontier.sqlite of this collection")
     if again:
-        says = f"{again} of {len(rows)} fetched pages wait in it"
-        yield AREA.warning("frontier", says, "nothing: they are fetched once more when the crawl goes on")
+        says = f"{again} of {len(rows)} fetched pages are waiting in it"
+        yield AREA.warning("frontier", says, "nothing: the crawl fetches them again when it resumes")

@@ -1,4 +1,4 @@
-"""The search index of a collection: whole, and how far behind. It can always be made again."""
+"""Checks of the search index of a collection. The index can always be rebuilt."""
 
 from __future__ import annotations
 
@@ -6,46 +6,45 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from topicrawl.database import Database, is_held
-from topicrawl.doctor.databases import AREA, count, opened
-from topicrawl.doctor.finding import Finding, Limits, State
-from topicrawl.search.index_file import FILE, LOST, REPLACED, SHAPE, remove
+from topicrawl.database import Database, is_locked
+from topicrawl.doctor.databases import AREA, open_database, query_count
+from topicrawl.doctor.finding import CheckLimits, Finding, FindingState
+from topicrawl.search.index_file import INDEX_FILE, LOST, REPLACED, SCHEMA, remove_index
 
-_AGAIN = "remove search.sqlite (or --repair): it is made again when it is searched"
-_HERE = "SELECT count(*) FROM pages JOIN visits USING (step) WHERE failure IS NULL AND segment IS NOT NULL"
+_REBUILD_ADVICE = "remove search.sqlite (or use --repair): the next search rebuilds it"
+_INDEXABLE_PAGES = "SELECT count(*) FROM pages JOIN visits USING (step) WHERE failure IS NULL AND segment IS NOT NULL"
 
 
-def index(directory: Path, store: Database, limits: Limits) -> Iterator[Finding]:
-    """What a search would find missing."""
-    if not (directory / FILE).exists():
-        yield AREA.note("index", "not made yet", "nothing: the first `topicrawl search` makes it")
+def check_index(directory: Path, store: Database, limits: CheckLimits) -> Iterator[Finding]:
+    """Check the search index; offer to remove it if it is damaged."""
+    if not (directory / INDEX_FILE).exists():
+        yield AREA.note("index", "does not exist yet", "nothing: the first `topicrawl search` creates it")
         return
-    for finding in _looked_at(directory, store, limits):
-        # Whoever is writing it repairs it by himself.
-        mine = finding.state == State.PROBLEM and not is_held(directory / "search.lock")
-        yield finding._replace(repair=partial(remove, directory)) if mine else finding
+    for finding in _check_index_file(directory, store, limits):
+        # A process that is writing the index repairs it itself.
+        can_repair = finding.state == FindingState.PROBLEM and not is_locked(directory / "search.lock")
+        yield finding._replace(repair=partial(remove_index, directory)) if can_repair else finding
 
 
-def _looked_at(directory: Path, store: Database, limits: Limits) -> Iterator[Finding]:
-    database = yield from opened(directory / FILE, SHAPE, limits, _AGAIN)
+def _check_index_file(directory: Path, store: Database, limits: CheckLimits) -> Iterator[Finding]:
+    """Check that the index is intact and up to date."""
+    database = yield from open_database(directory / INDEX_FILE, SCHEMA, limits, _REBUILD_ADVICE)
     if database is None:
         return
     try:
-        pages = count(database, "SELECT count(*) FROM pages")
-        words = count(database, "SELECT coalesce(max(last), 0) FROM segments")
-        if pages != words:
-            yield AREA.problem("index", f"has {pages} pages, but the words of {words}", _AGAIN)
+        pages = query_count(database, "SELECT count(*) FROM pages")
+        with_postings = query_count(database, "SELECT coalesce(max(last), 0) FROM segments")
+        if pages != with_postings:
+            yield AREA.problem("index", f"has {pages} pages, but postings for {with_postings}", _REBUILD_ADVICE)
             return
-        known = count(database, f"SELECT count(*) FROM pages WHERE state <> {REPLACED}")
-        lost = count(database, f"SELECT count(*) FROM pages WHERE state = {LOST}")
+        indexed = query_count(database, f"SELECT count(*) FROM pages WHERE state <> {REPLACED}")
+        lost = query_count(database, f"SELECT count(*) FROM pages WHERE state = {LOST}")
     finally:
         database.close()
     if lost:
-        fix = "look at what doctor says of the records; then remove search.sqlite"
-        yield AREA.warning("index", f"{lost} pages could not be read when they were to be indexed", fix)
-    if behind := max(0, count(store, _HERE) - known):
-        yield AREA.note(
-            "index", f"{behind} pages behind", "nothing: `topicrawl search` and `serve` bring it up to date"
-        )
+        fix = "check the finding about the records, then remove search.sqlite"
+        yield AREA.warning("index", f"{lost} pages could not be read for indexing", fix)
+    if behind := max(0, query_count(store, _INDEXABLE_PAGES) - indexed):
+        yield AREA.note("index", f"{behind} pages behind", "nothing: `topicrawl search` and `serve` update it")
     else:
-        yield AREA.ok("index", f"up to date, {known} pages")
+        yield AREA.ok("index", f"up to date, {indexed} pages")

@@ -1,4 +1,4 @@
-"""The libraries that the package says it needs: here, recent enough, and loadable."""
+"""Checks of the required and optional libraries: installed, recent enough, and importable."""
 
 from __future__ import annotations
 
@@ -8,125 +8,138 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib import metadata
 from typing import NamedTuple
 
-from topicrawl.doctor.finding import Area, Finding
+from topicrawl.doctor.finding import CheckArea, Finding
 
-AREA = Area("installation")
+AREA = CheckArea("installation")
 
-#: What each extra is for. Those of the project's own work are not the user's.
+#: Extra → its purpose. The extras for development are not listed.
 EXTRAS = {
-    "fast": "an event loop that is a little faster",
+    "fast": "a faster event loop",
     "parquet": "`topicrawl export --to parquet`",
     "web": "`topicrawl serve`",
-    "search": "several search engines without a key, for `topicrawl seeds`",
-    "cluster": "a crawl on several machines (`--frontier redis://…`)",
-    "store": "what workers fetch in an object store (`--store s3://…`)",
-    "ray": "workers that Ray starts on its machines: `topicrawl cluster`",
+    "rdf": "thesauri in RDF/XML, Turtle and N-Triples",
+    "search": "search engines that need no API key, for `topicrawl seeds`",
+    "cluster": "crawls on several machines (`--frontier redis://…`)",
+    "store": "pages of workers in an object store (`--store s3://…`)",
+    "ray": "workers on a Ray cluster (`topicrawl cluster ray`)",
 }
 _WORD = r"[A-Za-z0-9._-]+"
 _REQUIREMENT = re.compile(rf"({_WORD})(?:\[[^\]]*\])?\s*\(?([^;)]*)\)?(?:;.*extra\s*==\s*['\"]({_WORD})['\"].*)?")
-_LEAST = re.compile(r">=\s*([\d.]+)")
-#: Libraries that are imported by another name than they are installed by.
-_MODULES = {"PyStemmer": "Stemmer", "fasttext-predict": "fasttext"}
+_MIN_VERSION = re.compile(r">=\s*([\d.]+)")
+#: Import names of libraries that differ from their distribution names.
+_IMPORT_NAMES = {"PyStemmer": "Stemmer", "fasttext-predict": "fasttext"}
 
 
-class Need(NamedTuple):
-    """One requirement of the package."""
+class Requirement(NamedTuple):
+    """Requirement of the package: a library, its minimum version, and the extra that needs it."""
 
     name: str
-    least: str  # version
+    min_version: str  # version; "": any
     extra: str  # "": always needed
 
 
-def needs(requirements: Sequence[str]) -> list[Need]:
-    """Requirements as the package's metadata tells them.
+def parse_requirements(requirements: Sequence[str]) -> list[Requirement]:
+    """Parse the requirements of the package metadata.
 
-    >>> needs(["aiohttp>=3.12", "redis[hiredis]>=5.2; extra == 'cluster'"])
-    [Need(name='aiohttp', least='3.12', extra=''), Need(name='redis', least='5.2', extra='cluster')]
+    >>> [tuple(need) for need in parse_requirements(["aiohttp>=3.12", "redis[hiredis]>=5.2; extra == 'cluster'"])]
+    [('aiohttp', '3.12', ''), ('redis', '5.2', 'cluster')]
     """
-    found = [it for text in requirements if (it := _REQUIREMENT.fullmatch(text.strip()))]
-    return [Need(it[1], least[1] if (least := _LEAST.search(it[2])) else "", it[3] or "") for it in found]
+    parsed = []
+    for text in requirements:
+        if match := _REQUIREMENT.fullmatch(text.strip()):
+            minimum = _MIN_VERSION.search(match[2])
+            parsed.append(Requirement(match[1], minimum[1] if minimum else "", match[3] or ""))
+    return parsed
 
 
-def installed(name: str) -> str | None:
-    """The version of a library; None: it is not there."""
+def get_installed_version(name: str) -> str | None:
+    """Return the version of an installed library, or None."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
 
 
-def broken(name: str) -> str:
-    """Why a library cannot be loaded; "": it can."""
+def get_import_error(name: str) -> str:
+    """Import a library and return the error message, or "" if the import succeeds."""
     try:
-        importlib.import_module(_MODULES.get(name, name.lower().replace("-", "_")))
+        importlib.import_module(_IMPORT_NAMES.get(name, name.lower().replace("-", "_")))
     except (ImportError, OSError, SystemError, AttributeError) as error:
         return str(error) or type(error).__name__
     return ""
 
 
-def libraries(
+def check_libraries(
     requirements: Sequence[str] | None = None,
-    version: Callable[[str], str | None] = installed,
-    trouble: Callable[[str], str] = broken,
+    version: Callable[[str], str | None] = get_installed_version,
+    trouble: Callable[[str], str] = get_import_error,
 ) -> Iterator[Finding]:
-    """Each library that is missing, too old or broken; in one line all that are right."""
+    """Report each library that is missing, too old or broken, and the others in one line.
+
+    `version` returns the installed version of a library, `trouble` the error message of its import.
+    """
     if requirements is None:
         try:
             requirements = metadata.requires("topicrawl") or []
         except metadata.PackageNotFoundError:
             fix = "install it: pip install ."
-            yield AREA.warning("libraries", "this package was not installed, so what it needs is not known", fix)
+            yield AREA.warning("libraries", "the package is not installed, so its requirements are unknown", fix)
             return
-    wanted = needs(requirements)
-    right = []
-    for need in wanted:
-        if not need.extra and (wrong := _wrong(need, version(need.name), trouble)):
-            yield AREA.problem(need.name, wrong, f"pip install --upgrade --force-reinstall '{_spec(need)}'")
+    parsed = parse_requirements(requirements)
+    intact = []
+    for need in parsed:
+        if not need.extra and (fault := _find_fault(need, version(need.name), trouble)):
+            yield AREA.problem(
+                need.name, fault, f"pip install --upgrade --force-reinstall '{_format_requirement(need)}'"
+            )
         elif not need.extra:
-            right.append(f"{need.name} {version(need.name)}")
-    if right:
-        yield AREA.ok("libraries", f"{len(right)} of them: {', '.join(right)}")
+            intact.append(f"{need.name} {version(need.name)}")
+    if intact:
+        yield AREA.ok("libraries", f"{len(intact)} installed: {', '.join(intact)}")
     for extra, purpose in EXTRAS.items():
-        yield from _extra(extra, purpose, [need for need in wanted if need.extra == extra], (version, trouble))
+        yield from _check_extra(extra, purpose, [need for need in parsed if need.extra == extra], (version, trouble))
 
 
-def _extra(
+def _check_extra(
     extra: str,
     purpose: str,
-    wanted: Sequence[Need],
-    asked: tuple[Callable[[str], str | None], Callable[[str], str]],
+    requirements: Sequence[Requirement],
+    probes: tuple[Callable[[str], str | None], Callable[[str], str]],
 ) -> Iterator[Finding]:
-    version, trouble = asked
+    """Check the libraries of an extra; `probes` are the functions `version` and `trouble` of `check_libraries`."""
+    version, trouble = probes
     name, fix = f"extra {extra}", f"pip install 'topicrawl[{extra}]'"
-    missing = [need.name for need in wanted if version(need.name) is None]
-    wrong = [f"{need.name} {text}" for need in wanted if (text := _wrong(need, version(need.name), trouble))]
+    missing = [need.name for need in requirements if version(need.name) is None]
+    faults = [
+        f"{need.name} {text}" for need in requirements if (text := _find_fault(need, version(need.name), trouble))
+    ]
     if missing:
-        yield AREA.note(name, f"not installed ({', '.join(missing)}); it is for {purpose}", fix)
-    elif wrong:
-        yield AREA.warning(
-            name, f"{'; '.join(wrong)}; it is for {purpose}", f"pip install --upgrade 'topicrawl[{extra}]'"
-        )
-    elif wanted:
-        yield AREA.ok(name, ", ".join(f"{need.name} {version(need.name)}" for need in wanted))
+        yield AREA.note(name, f"not installed ({', '.join(missing)}); needed for {purpose}", fix)
+    elif faults:
+        fix = f"pip install --upgrade 'topicrawl[{extra}]'"
+        yield AREA.warning(name, f"{'; '.join(faults)}; needed for {purpose}", fix)
+    elif requirements:
+        yield AREA.ok(name, ", ".join(f"{need.name} {version(need.name)}" for need in requirements))
 
 
-def _wrong(need: Need, version: str | None, trouble: Callable[[str], str]) -> str:
+def _find_fault(need: Requirement, version: str | None, trouble: Callable[[str], str]) -> str:
+    """Return the fault of a library, or "" if it meets the requirement."""
     if version is None:
         return "is not installed"
-    if need.least and _numbers(version) < _numbers(need.least):
-        return f"is too old: {version}, at least {need.least} is needed"
+    if need.min_version and _parse_version(version) < _parse_version(need.min_version):
+        return f"is too old: {version}, at least {need.min_version} is needed"
     reason = trouble(need.name)
-    return f"cannot be loaded: {reason.splitlines()[0]}" if reason else ""
+    return f"cannot be imported: {reason.splitlines()[0]}" if reason else ""
 
 
-def _numbers(version: str) -> tuple[int, ...]:
-    """A version for comparing.
+def _parse_version(version: str) -> tuple[int, ...]:
+    """Convert a version to a tuple that can be compared.
 
-    >>> _numbers("3.12.1") > _numbers("3.9"), _numbers("2.0rc1") >= _numbers("2.0")
+    >>> _parse_version("3.12.1") > _parse_version("3.9"), _parse_version("2.0rc1") >= _parse_version("2.0")
     (True, True)
     """
     return tuple(int(number) for number in re.findall(r"\d+", version.partition("+")[0])[:4])
 
 
-def _spec(need: Need) -> str:
-    return f"{need.name}>={need.least}" if need.least else need.name
+def _format_requirement(need: Requirement) -> str:
+    return f"{need.name}>={need.min_version}" if need.min_version else need.name

@@ -1,4 +1,4 @@
-"""Step 4, first half: documents that are no web pages (PDF, PostScript, docx, odt, EPUB, gzip, zip), made readable.
+"""Document conversion: PDF, PostScript, docx, odt, EPUB, gzip and zip to HTML that the page parsers read.
 
-`reading.py` is the door. What takes documents apart runs in processes of its own (`child.py`), which load little.
+`reader.py` is the entry point. The converters run in child processes (`child_process.py`), which import little.
 """

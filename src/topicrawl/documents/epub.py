@@ -1,4 +1,4 @@
-"""From an e-book (EPUB) to a page for the web: its chapters in reading order, one after the other."""
+"""Convert EPUB e-books to HTML: one page with all chapters in reading order."""
 
 from __future__ import annotations
 
@@ -8,72 +8,77 @@ from collections.abc import Mapping
 from urllib.parse import unquote
 from zipfile import ZipFile
 
-from topicrawl.documents.layout import LONGEST_TEXT, page, titled
-from topicrawl.documents.office import Pass
-from topicrawl.documents.packed import content
-from topicrawl.documents.unreadable import Unreadable
-from topicrawl.records import Failure
+from topicrawl.documents.archives import read_member
+from topicrawl.documents.errors import UnreadableDocument
+from topicrawl.documents.office import XmlHandler
+from topicrawl.documents.paragraph_layout import MAX_TEXT_LENGTH, build_html_page, choose_title
+from topicrawl.models import Failure
 
 _BODY = re.compile(r"<body[^>]*>(.*?)(?:</body\s*>|\Z)", re.I | re.S)
-_UNSEEN = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->", re.I | re.S)
-# From chapter to chapter, or to pictures: inside the book, and nowhere on the web.
-_INWARD = re.compile(r"""\b(?:href|src|action)\s*=\s*(?:"(?!https?:)[^"]*"|'(?!https?:)[^']*')""", re.I)
+_INVISIBLE_ELEMENTS = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->", re.I | re.S)
+# Links between chapters and to images, which have no URL on the web.
+_INTERNAL_LINK = re.compile(r"""\b(?:href|src|action)\s*=\s*(?:"(?!https?:)[^"]*"|'(?!https?:)[^']*')""", re.I)
 
 
-class Book(Pass):
-    """The book's own description: title, language, and its files in reading order."""
+class EpubPackage(XmlHandler):
+    """Package document of an EPUB: title, language, and the files in reading order."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: dict[str, str] = {}
-        self.root = ""
+        self.metadata: dict[str, str] = {}
+        self.root_file = ""
         self._files: dict[str, str] = {}
         self._order: list[str] = []
         self._tag = ""
 
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+    def handle_start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Record the root file, the manifest items and the reading order."""
         self._tag = tag
         if tag == "rootfile":
-            self.root = self.root or attributes.get("full-path", "")
+            self.root_file = self.root_file or attributes.get("full-path", "")
         elif tag == "item":
             self._files[attributes.get("id", "")] = attributes.get("href", "")
         elif tag == "itemref":
             self._order.append(attributes.get("idref", ""))
 
-    def end(self, tag: str) -> None:
+    def handle_end(self, tag: str) -> None:
+        """Leave the current element."""
         self._tag = ""
 
-    def text(self, text: str) -> None:
+    def handle_text(self, text: str) -> None:
+        """Record title and language."""
         if self._tag in ("title", "language") and text.strip():
-            self.found.setdefault(self._tag, text.strip()[:1000])
+            self.metadata.setdefault(self._tag, text.strip()[:1000])
 
-    def chapters(self, folder: str) -> list[str]:
-        """The names of the files, as they stand in the archive."""
+    def list_chapters(self, folder: str) -> list[str]:
+        """Return the archive names of the chapter files in reading order; `folder` contains the package document."""
         files = [self._files[name] for name in self._order if name in self._files]
         return [posixpath.normpath(posixpath.join(folder, unquote(file))) for file in files]
 
 
-def read_epub(archive: ZipFile, limit: int) -> bytes:
-    """An e-book as HTML."""
-    start, book = Book(), Book()
-    start.read(content(archive, "META-INF/container.xml", limit))
-    book.read(content(archive, start.root, limit))
+def convert_epub(archive: ZipFile, limit: int) -> bytes:
+    """Convert an EPUB e-book to one HTML page. Raise `UnreadableDocument` if it has no readable chapters."""
+    container, book = EpubPackage(), EpubPackage()
+    container.parse(read_member(archive, "META-INF/container.xml", limit))
+    book.parse(read_member(archive, container.root_file, limit))
     blocks: list[str] = []
     size = 0
-    for name in book.chapters(posixpath.dirname(start.root)):
+    for name in book.list_chapters(posixpath.dirname(container.root_file)):
         if name not in archive.NameToInfo:
             continue
-        source = content(archive, name, limit)
-        # A book is in UTF-8, or in UTF-16 with a mark that says so.
+        source = read_member(archive, name, limit)
+        # EPUB files are UTF-8, or UTF-16 with a byte-order mark.
         text = source.decode("utf-16" if source.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8", "replace")
-        body = _BODY.search(_UNSEEN.sub("", text))
+        body = _BODY.search(_INVISIBLE_ELEMENTS.sub("", text))
         if body is None:
             continue
-        block = _INWARD.sub("", body[1])
+        block = _INTERNAL_LINK.sub("", body[1])
         blocks.append(f"<div>{block}</div>")
         size += len(block)
-        if size > 2 * LONGEST_TEXT:
+        if size > 2 * MAX_TEXT_LENGTH:
             break
     if not blocks:
-        raise Unreadable(Failure.UNPARSED, "an e-book without a chapter")
-    return page(titled(book.found.get("title", ""), []), blocks, language=book.found.get("language", ""))
+        raise UnreadableDocument(Failure.UNPARSED, "the EPUB has no readable chapters")
+    return build_html_page(
+        choose_title(book.metadata.get("title", ""), []), blocks, language=book.metadata.get("language", "")
+    )

@@ -1,7 +1,7 @@
-"""From Word documents (docx) and OpenDocument texts (odt) to a page for the web.
+"""Convert Word documents (docx) and OpenDocument texts (odt) to HTML.
 
-Both are zip files with XML in them, which is read in one pass, without a tree. Declarations of entities, which
-honest documents have none of, are refused: they are how a kilobyte of XML becomes a gigabyte of text.
+Both are zip files that contain XML, which is parsed in one pass without a tree. XML with entity declarations is
+rejected: ordinary documents have none, and entities can expand a kilobyte of XML to a gigabyte of text.
 """
 
 from __future__ import annotations
@@ -12,136 +12,150 @@ from html import escape
 from xml.parsers import expat
 from zipfile import ZipFile
 
-from topicrawl.documents.layout import LONGEST_TEXT, clean, page, titled
-from topicrawl.documents.packed import content
-from topicrawl.documents.unreadable import Unreadable
-from topicrawl.records import Failure
+from topicrawl.documents.archives import read_member
+from topicrawl.documents.errors import UnreadableDocument
+from topicrawl.documents.paragraph_layout import MAX_TEXT_LENGTH, build_html_page, choose_title, clean_text
+from topicrawl.models import Failure
 
 _HYPERLINK = re.compile(r'HYPERLINK\s+"([^"]+)"')
 _HEADING = re.compile(r"(?:heading|berschrift|titre)\s*([1-6])|(title)", re.I)
 
 
-class Pass:
-    """One pass over an XML file: tags without their namespaces are handed to `start` and `end`."""
+class XmlHandler:
+    """Streaming XML parser that calls `handle_start`, `handle_end` and `handle_text`, without namespaces."""
 
     def __init__(self) -> None:
         self._parser = expat.ParserCreate(namespace_separator=" ")
-        self._parser.StartElementHandler = lambda tag, found: self.start(_local(tag), _plain(found))
-        self._parser.EndElementHandler = lambda tag: self.end(_local(tag))
-        self._parser.CharacterDataHandler = self.text
-        self._parser.EntityDeclHandler = self._refused
+        self._parser.StartElementHandler = lambda tag, attributes: self.handle_start(
+            _get_local_name(tag), _strip_namespaces(attributes)
+        )
+        self._parser.EndElementHandler = lambda tag: self.handle_end(_get_local_name(tag))
+        self._parser.CharacterDataHandler = self.handle_text
+        self._parser.EntityDeclHandler = self._reject_entity
         self._parser.buffer_text = True
 
-    def read(self, source: bytes) -> None:
+    def parse(self, source: bytes) -> None:
+        """Parse an XML file and call the handlers. Raise `UnreadableDocument` for malformed XML."""
         try:
             self._parser.Parse(source, True)
         except expat.ExpatError as error:
-            raise Unreadable(Failure.UNPARSED, f"broken XML: {error}") from error
+            raise UnreadableDocument(Failure.UNPARSED, f"malformed XML: {error}") from error
 
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """A tag is opened."""
+    def handle_start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Handle a start tag."""
 
-    def end(self, tag: str) -> None:
-        """A tag is closed."""
+    def handle_end(self, tag: str) -> None:
+        """Handle an end tag."""
 
-    def text(self, text: str) -> None:
-        """Characters between tags."""
+    def handle_text(self, text: str) -> None:
+        """Handle text between tags."""
 
-    def _refused(self, *entity: object) -> None:
-        raise Unreadable(Failure.UNPARSED, "XML that declares entities")
+    def _reject_entity(self, *entity: object) -> None:
+        raise UnreadableDocument(Failure.UNPARSED, "XML with entity declarations is not accepted")
 
 
-def _local(name: str) -> str:
+def _get_local_name(name: str) -> str:
+    """Return a name without its namespace."""
     return name.rpartition(" ")[2]
 
 
-def _plain(attributes: Mapping[str, str]) -> dict[str, str]:
-    return {_local(name): value for name, value in attributes.items()}
+def _strip_namespaces(attributes: Mapping[str, str]) -> dict[str, str]:
+    """Return attributes with names without namespaces."""
+    return {_get_local_name(name): value for name, value in attributes.items()}
 
 
-class Facts(Pass):
-    """Title and language among a document's facts, and the targets of its links by their names."""
+class OfficeMetadata(XmlHandler):
+    """Metadata of an office document: title, language, and link targets by relationship id."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: dict[str, str] = {}
-        self.targets: dict[str, str] = {}
+        self.values: dict[str, str] = {}
+        self.link_targets: dict[str, str] = {}
         self._tag = ""
 
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+    def handle_start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Record hyperlink targets."""
         self._tag = tag
         if tag == "Relationship" and attributes.get("Type", "").endswith("/hyperlink"):
-            self.targets[attributes.get("Id", "")] = attributes.get("Target", "")
+            self.link_targets[attributes.get("Id", "")] = attributes.get("Target", "")
 
-    def end(self, tag: str) -> None:
+    def handle_end(self, tag: str) -> None:
+        """Leave the current element."""
         self._tag = ""
 
-    def text(self, text: str) -> None:
+    def handle_text(self, text: str) -> None:
+        """Record title and language."""
         if self._tag in ("title", "language"):
-            self.found[self._tag] = (self.found.get(self._tag, "") + text)[:1000]
+            self.values[self._tag] = (self.values.get(self._tag, "") + text)[:1000]
 
 
-class Blocks(Pass):
-    """The text of a document as blocks of HTML."""
+class HtmlBlockBuilder(XmlHandler):
+    """Base class that collects the text of a document as HTML blocks."""
 
     def __init__(self) -> None:
         super().__init__()
         self.blocks: list[str] = []
         self._pieces: list[str] = []
-        self._level = "p"
+        self._block_tag = "p"
         self._is_linked = False
-        self._silent = 0  # open tags whose text nobody sees
+        self._hidden_depth = 0  # number of open elements whose text is hidden
         self._size = 0
 
-    def add(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
+        """Add text to the current block. Hidden text, and text beyond `MAX_TEXT_LENGTH` in total, is dropped."""
         self._size += len(text)
-        if self._size <= LONGEST_TEXT and not self._silent:
-            self._pieces.append(escape(clean(text)))
+        if self._size <= MAX_TEXT_LENGTH and not self._hidden_depth:
+            self._pieces.append(escape(clean_text(text)))
 
     def open_link(self, url: str) -> None:
+        """Start a link in the current block."""
         self.close_link()
         self._pieces.append(f'<a href="{escape(url)}">')
         self._is_linked = True
 
     def close_link(self) -> None:
+        """End the current link, if there is one."""
         if self._is_linked:
             self._pieces.append("</a>")
             self._is_linked = False
 
     def close_block(self) -> None:
+        """End the current block and start a new paragraph."""
         self.close_link()
         inner = "".join(self._pieces).strip()
         if inner:
-            self.blocks.append(f"<{self._level}>{inner}</{self._level}>")
-        self._pieces, self._level = [], "p"
+            self.blocks.append(f"<{self._block_tag}>{inner}</{self._block_tag}>")
+        self._pieces, self._block_tag = [], "p"
 
 
-class Docx(Blocks):
-    """WordprocessingML."""
+class DocxBlockBuilder(HtmlBlockBuilder):
+    """Collect HTML blocks from WordprocessingML (docx)."""
 
-    def __init__(self, targets: Mapping[str, str]) -> None:
+    def __init__(self, link_targets: Mapping[str, str]) -> None:
         super().__init__()
-        self._targets = targets
+        self._link_targets = link_targets
         self._is_text = False
-        self._code: list[str] | None = None  # of a field, while it is read
+        self._field_code: list[str] | None = None  # code of the current field
 
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+    def handle_start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Handle the start of text, breaks, styles and hyperlinks."""
         if tag == "t":
             self._is_text = True
         elif tag in ("tab", "br", "cr"):
-            self.add(" ")
+            self.add_text(" ")
         elif tag == "pStyle" and (style := _HEADING.search(attributes.get("val", ""))):
-            self._level = f"h{style[1] or 1}"
-        elif tag == "hyperlink" and (url := self._targets.get(attributes.get("id", ""))):
+            self._block_tag = f"h{style[1] or 1}"
+        elif tag == "hyperlink" and (url := self._link_targets.get(attributes.get("id", ""))):
             self.open_link(url)
         elif tag == "fldSimple" and (code := _HYPERLINK.search(attributes.get("instr", ""))):
             self.open_link(code[1])
         elif tag == "instrText":
-            self._code = []
+            self._field_code = []
         elif tag == "fldChar" and attributes.get("fldCharType") == "end":
             self.close_link()
 
-    def end(self, tag: str) -> None:
+    def handle_end(self, tag: str) -> None:
+        """Handle the end of text, paragraphs and hyperlinks."""
         if tag == "t":
             self._is_text = False
         elif tag == "p":
@@ -149,74 +163,82 @@ class Docx(Blocks):
         elif tag in ("hyperlink", "fldSimple"):
             self.close_link()
         elif tag == "instrText":
-            if code := _HYPERLINK.search("".join(self._code or ())):
+            if code := _HYPERLINK.search("".join(self._field_code or ())):
                 self.open_link(code[1])
-            self._code = None
+            self._field_code = None
 
-    def text(self, text: str) -> None:
-        if self._code is not None:
-            self._code.append(text)
+    def handle_text(self, text: str) -> None:
+        """Collect text and field codes."""
+        if self._field_code is not None:
+            self._field_code.append(text)
         elif self._is_text:
-            self.add(text)
+            self.add_text(text)
 
 
-class Odt(Blocks):
-    """OpenDocument text."""
+class OdtBlockBuilder(HtmlBlockBuilder):
+    """Collect HTML blocks from OpenDocument text (odt)."""
 
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+    def handle_start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Handle the start of headings, links, spaces and hidden elements."""
         if tag in ("annotation", "tracked-changes"):
-            self._silent += 1
-        elif self._silent:
+            self._hidden_depth += 1
+        elif self._hidden_depth:
             return
         elif tag == "h":
             level = attributes.get("outline-level", "")
-            self._level = f"h{level}" if level in tuple("123456") else "h1"
+            self._block_tag = f"h{level}" if level in tuple("123456") else "h1"
         elif tag == "a" and attributes.get("href"):
             self.open_link(attributes["href"])
         elif tag in ("s", "tab", "line-break"):
-            self.add(" ")
+            self.add_text(" ")
 
-    def end(self, tag: str) -> None:
+    def handle_end(self, tag: str) -> None:
+        """Handle the end of paragraphs, links and hidden elements."""
         if tag in ("annotation", "tracked-changes"):
-            self._silent -= 1
-        elif self._silent:
+            self._hidden_depth -= 1
+        elif self._hidden_depth:
             return
         elif tag in ("p", "h"):
             self.close_block()
         elif tag == "a":
             self.close_link()
 
-    def text(self, text: str) -> None:
-        self.add(text)
+    def handle_text(self, text: str) -> None:
+        """Collect text."""
+        self.add_text(text)
 
 
-def read_docx(archive: ZipFile, limit: int) -> bytes:
-    """A Word document as HTML."""
-    facts = _facts(archive, ("docProps/core.xml", "word/_rels/document.xml.rels"), limit)
-    body = Docx(facts.targets)
-    body.read(content(archive, "word/document.xml", limit))
-    return _page(facts, body)
+def convert_docx(archive: ZipFile, limit: int) -> bytes:
+    """Convert a Word document to HTML. Raise `UnreadableDocument` if a part of it is missing or corrupt."""
+    facts = _read_metadata(archive, ("docProps/core.xml", "word/_rels/document.xml.rels"), limit)
+    body = DocxBlockBuilder(facts.link_targets)
+    body.parse(read_member(archive, "word/document.xml", limit))
+    return _build_page(facts, body)
 
 
-def read_odt(archive: ZipFile, limit: int) -> bytes:
-    """An OpenDocument text as HTML."""
-    facts = _facts(archive, ("meta.xml",), limit)
-    body = Odt()
-    body.read(content(archive, "content.xml", limit))
-    return _page(facts, body)
+def convert_odt(archive: ZipFile, limit: int) -> bytes:
+    """Convert an OpenDocument text to HTML. Raise `UnreadableDocument` if a part of it is missing or corrupt."""
+    facts = _read_metadata(archive, ("meta.xml",), limit)
+    body = OdtBlockBuilder()
+    body.parse(read_member(archive, "content.xml", limit))
+    return _build_page(facts, body)
 
 
-def _facts(archive: ZipFile, names: tuple[str, ...], limit: int) -> Facts:
-    found = Facts()
+def _read_metadata(archive: ZipFile, names: tuple[str, ...], limit: int) -> OfficeMetadata:
+    """Read metadata and link targets from members of the archive."""
+    metadata = OfficeMetadata()
     for name in names:
         if name in archive.NameToInfo:
-            facts = Facts()
-            facts.read(content(archive, name, limit))
-            found.found |= facts.found
-            found.targets |= facts.targets
-    return found
+            part = OfficeMetadata()
+            part.parse(read_member(archive, name, limit))
+            metadata.values |= part.values
+            metadata.link_targets |= part.link_targets
+    return metadata
 
 
-def _page(facts: Facts, body: Blocks) -> bytes:
+def _build_page(metadata: OfficeMetadata, body: HtmlBlockBuilder) -> bytes:
+    """Build the HTML page of a document."""
     plain = [re.sub(r"<[^>]*>", "", block) for block in body.blocks[:1]]
-    return page(titled(facts.found.get("title", ""), plain), body.blocks, language=facts.found.get("language", ""))
+    return build_html_page(
+        choose_title(metadata.values.get("title", ""), plain), body.blocks, language=metadata.values.get("language", "")
+    )

@@ -1,6 +1,6 @@
-"""From PDF to a page for the web, by PDFium: text in reading order, title, links with their texts.
+"""Convert PDF to HTML with PDFium: text in reading order, title, links with their anchor texts.
 
-Runs in a process of its own (`child.py`). Nothing in a document is executed: the library is built without scripts.
+Runs in the child process (`child_process.py`). PDFium is built without JavaScript and executes nothing.
 """
 
 from __future__ import annotations
@@ -8,88 +8,110 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from topicrawl.documents.layout import END, LONGEST_TEXT, START, clean, linked, page, paragraphs, titled
-from topicrawl.documents.unreadable import Unreadable
-from topicrawl.records import Failure
+from topicrawl.documents.errors import UnreadableDocument
+from topicrawl.documents.paragraph_layout import (
+    LINK_END,
+    LINK_START,
+    MAX_TEXT_LENGTH,
+    build_html_page,
+    choose_title,
+    clean_text,
+    join_paragraphs,
+    render_paragraphs,
+)
+from topicrawl.models import Failure
 
-MOST_SHEETS = 1000
-_CLAIMED = 100_000  # no document for readers has as many sheets: the tree that leads to them is forged
-MOST_LINKS = 2000
-_LONGEST_URL = 2000
-_LOST = 20  # sheets in a row that cannot be opened: there is no end to a forged tree of sheets
-_PASSWORD = 4
+MAX_PAGES = 1000
+_MAX_DECLARED_PAGES = 100_000  # a document that declares more pages has a forged page tree
+MAX_LINKS = 2000
+_MAX_URL_LENGTH = 2000
+_MAX_BROKEN_PAGES = 20  # consecutive pages that cannot be loaded; a forged page tree has no end
+_PASSWORD_ERROR = 4
 
 
-def read_pdf(body: bytes) -> bytes:
-    """The document as HTML."""
+def convert_pdf(body: bytes) -> bytes:
+    """Convert a PDF document to HTML. Raise `UnreadableDocument` if it is encrypted or corrupt."""
     try:
         import pypdfium2
     except ImportError as error:
-        raise Unreadable(Failure.NO_READER, "PDF needs a library: pip install pypdfium2") from error
+        raise UnreadableDocument(
+            Failure.NO_READER, "PDF conversion requires pypdfium2: pip install pypdfium2"
+        ) from error
     try:
         document = pypdfium2.PdfDocument(body)
     except pypdfium2.PdfiumError as error:
-        if getattr(error, "err_code", None) == _PASSWORD or "password" in str(error).lower():
-            raise Unreadable(Failure.ENCRYPTED, "the PDF asks for a password") from error
-        raise Unreadable(Failure.UNPARSED, "a broken PDF") from error
+        if getattr(error, "err_code", None) == _PASSWORD_ERROR or "password" in str(error).lower():
+            raise UnreadableDocument(Failure.ENCRYPTED, "the PDF is password-protected") from error
+        raise UnreadableDocument(Failure.UNPARSED, "the PDF is corrupt") from error
     try:
-        return _read(document, pypdfium2)
+        return _convert_pages(document, pypdfium2)
     finally:
         document.close()
 
 
-def _read(document: Any, library: Any) -> bytes:
+def _convert_pages(document: Any, library: Any) -> bytes:
+    """Convert the first `MAX_PAGES` pages of an open document, up to the text limit.
+
+    Damaged pages are skipped. Raise `UnreadableDocument` if there are too many of them, or no readable page.
+    """
     sheets: list[list[str]] = []
-    links = _Links(document.raw, library.raw)
+    links = _PdfLinkMarker(document.raw, library.raw)
     length = lost = 0
-    if len(document) > _CLAIMED:
-        raise Unreadable(Failure.UNPARSED, f"a PDF that claims to have {len(document)} sheets")
-    for number in range(min(len(document), MOST_SHEETS)):
+    if len(document) > _MAX_DECLARED_PAGES:
+        raise UnreadableDocument(
+            Failure.UNPARSED, f"the PDF declares {len(document)} pages; at most {_MAX_DECLARED_PAGES} are accepted"
+        )
+    for number in range(min(len(document), MAX_PAGES)):
         try:
             sheet = document[number]
         except library.PdfiumError as error:
             lost += 1
-            if lost > _LOST:
-                raise Unreadable(Failure.UNPARSED, "the PDF has no end of broken sheets") from error
+            if lost > _MAX_BROKEN_PAGES:
+                raise UnreadableDocument(
+                    Failure.UNPARSED, f"more than {_MAX_BROKEN_PAGES} consecutive pages of the PDF are corrupt"
+                ) from error
             continue
         lost = 0
-        text = links.marked(sheet)
+        text = links.mark_page(sheet)
         sheet.close()
         sheets.append(text.splitlines())
         length += len(text)
-        if length > LONGEST_TEXT:
+        if length > MAX_TEXT_LENGTH:
             break
     if not sheets:
-        raise Unreadable(Failure.UNPARSED, "a PDF without a sheet")
-    blocks = paragraphs(sheets)
-    title = titled(document.get_metadata_value("Title"), blocks)
-    return page(title, linked([*blocks, *links.placeless], [*links.urls, *links.placeless_urls]))
+        raise UnreadableDocument(Failure.UNPARSED, "the PDF has no readable pages")
+    blocks = join_paragraphs(sheets)
+    title = choose_title(document.get_metadata_value("Title"), blocks)
+    return build_html_page(title, render_paragraphs([*blocks, *links.unplaced], [*links.urls, *links.unplaced_urls]))
 
 
-class _Links:
-    """Puts marks around the texts of links, and remembers where they lead, in the order of the marks."""
+class _PdfLinkMarker:
+    """Insert markers around the anchor texts of links, and collect their URLs in the order of the markers."""
 
     def __init__(self, document: Any, raw: Any) -> None:
         self.document = document
         self.raw = raw
         self.urls: list[str] = []
-        self.placeless: list[str] = []  # marked texts that were not found on their sheets
-        self.placeless_urls: list[str] = []
+        self.unplaced: list[str] = []  # marked anchor texts that were not found on their pages
+        self.unplaced_urls: list[str] = []
 
-    def marked(self, sheet: Any) -> str:
-        """The text of a sheet with marks in it."""
-        layer = sheet.get_textpage()
-        text = _text(layer.get_text_range())
+    def mark_page(self, page: Any) -> str:
+        """Return the text of a page with markers around its links, and append their URLs to `urls`.
+
+        Links whose anchor text is not found are appended to `unplaced`.
+        """
+        layer = page.get_textpage()
+        text = _normalize_text(layer.get_text_range())
         spans: list[tuple[int, int, str]] = []
         at = 0
-        for url, box in self._leads(sheet):
-            anchor = _text(layer.get_text_bounded(*box)).strip()
+        for url, box in self._list_links(page):
+            anchor = _normalize_text(layer.get_text_bounded(*box)).strip()
             start = text.find(anchor, at) if anchor else -1
-            # Links mostly come in reading order; one that does not is looked for from the top.
+            # Links are mostly in reading order; any other link is searched from the start of the page.
             start = text.find(anchor) if anchor and start < 0 else start
             if start < 0 or any(start < end and first < start + len(anchor) for first, end, _ in spans):
-                self.placeless.append(f"{START}{' '.join(anchor.split())}{END}")
-                self.placeless_urls.append(url)
+                self.unplaced.append(f"{LINK_START}{' '.join(anchor.split())}{LINK_END}")
+                self.unplaced_urls.append(url)
                 continue
             at = start + len(anchor)
             spans.append((start, at, url))
@@ -99,28 +121,30 @@ class _Links:
         pieces: list[str] = []
         at = 0
         for start, end, _ in spans:
-            pieces += text[at:start], START, text[start:end], END
+            pieces += text[at:start], LINK_START, text[start:end], LINK_END
             at = end
         return "".join((*pieces, text[at:]))
 
-    def _leads(self, sheet: Any) -> list[tuple[str, tuple[float, float, float, float]]]:
+    def _list_links(self, page: Any) -> list[tuple[str, tuple[float, float, float, float]]]:
+        """Return the URL and the rectangle of each web link on a page, until the document has `MAX_LINKS` links."""
         raw = self.raw
-        found: list[tuple[str, tuple[float, float, float, float]]] = []
+        links: list[tuple[str, tuple[float, float, float, float]]] = []
         position, link, box = ctypes.c_int(0), raw.FPDF_LINK(), raw.FS_RECTF()
-        while raw.FPDFLink_Enumerate(sheet.raw, position, link):
-            if len(self.urls) + len(self.placeless) + len(found) >= MOST_LINKS:
+        while raw.FPDFLink_Enumerate(page.raw, position, link):
+            if len(self.urls) + len(self.unplaced) + len(links) >= MAX_LINKS:
                 break
             action = raw.FPDFLink_GetAction(link)
             if not action or raw.FPDFAction_GetType(action) != raw.PDFACTION_URI:
                 continue
             size = raw.FPDFAction_GetURIPath(self.document, action, None, 0)
-            if 1 < size <= _LONGEST_URL and raw.FPDFLink_GetAnnotRect(link, box):
+            if 1 < size <= _MAX_URL_LENGTH and raw.FPDFLink_GetAnnotRect(link, box):
                 buffer = ctypes.create_string_buffer(size)
                 raw.FPDFAction_GetURIPath(self.document, action, buffer, size)
-                found.append((buffer.value.decode("utf-8", "replace"), (box.left, box.bottom, box.right, box.top)))
-        return found
+                links.append((buffer.value.decode("utf-8", "replace"), (box.left, box.bottom, box.right, box.top)))
+        return links
 
 
-def _text(text: str) -> str:
-    # Where a word is parted at the end of a line, the library writes one of these, and no line's end.
-    return clean(text.replace("\r\n", "\n").replace("\ufffe", "").replace("\x02", ""))
+def _normalize_text(text: str) -> str:
+    """Return the extracted text with uniform line ends and without soft hyphenation characters."""
+    # PDFium marks a word that is hyphenated at the end of a line with one of these characters instead of a line end.
+    return clean_text(text.replace("\r\n", "\n").replace("\ufffe", "").replace("\x02", ""))

@@ -1,7 +1,7 @@
-"""From PostScript to a page for the web, by Ghostscript, which is installed apart from this package.
+"""Convert PostScript to HTML with Ghostscript, which is installed separately.
 
-PostScript is a programming language, so a document may loop, ask for all memory, write or read files and start
-programs. Ghostscript runs in its safe mode (no files, no programs) as a process of its own with limits on its
+PostScript is a programming language, so a document may loop, allocate all memory, read or write files and start
+programs. Ghostscript therefore runs in safe mode (no files, no programs) as a separate process with limits on its
 time, memory and output.
 """
 
@@ -17,73 +17,96 @@ from contextlib import suppress
 from functools import partial
 from typing import IO
 
-from topicrawl.documents.layout import LONGEST_TEXT, clean, linked, page, paragraphs, titled
-from topicrawl.documents.unreadable import Unreadable
-from topicrawl.records import Failure
+from topicrawl.documents.errors import UnreadableDocument
+from topicrawl.documents.paragraph_layout import (
+    MAX_TEXT_LENGTH,
+    build_html_page,
+    choose_title,
+    clean_text,
+    join_paragraphs,
+    render_paragraphs,
+)
+from topicrawl.models import Failure
 
-_COMMAND = "-q -dSAFER -dBATCH -dNOPAUSE -dNOPROMPT -P- -sDEVICE=txtwrite -sstdout=%stderr -sOutputFile=%stdout -"
-# The safe mode opens the directory for temporary files all the same, for writing and deleting.
-_NOWHERE = "/nonexistent"
-_MEMORY = 512 << 20
-_TITLE = re.compile(rb"^%%Title:[ \t]*\(?([^\r\n]{1,300}?)\)?[ \t]*$", re.M)
-# What LaTeX leaves for links: [ … /Action << /Subtype /URI /URI (http://…) >> /ANN pdfmark
-_LINK = re.compile(rb"/URI\s*\((https?://[^()\s]{1,2000})\)")
-_MOST_LINKS = 2000
+_GHOSTSCRIPT_OPTIONS = (
+    "-q -dSAFER -dBATCH -dNOPAUSE -dNOPROMPT -P- -sDEVICE=txtwrite -sstdout=%stderr -sOutputFile=%stdout -"
+)
+# Safe mode still allows writing and deleting in the directory for temporary files, so it must not exist.
+_MISSING_DIRECTORY = "/nonexistent"
+_MAX_MEMORY = 512 << 20
+_TITLE_COMMENT = re.compile(rb"^%%Title:[ \t]*\(?([^\r\n]{1,300}?)\)?[ \t]*$", re.M)
+# Links as LaTeX writes them: [ … /Action << /Subtype /URI /URI (http://…) >> /ANN pdfmark
+_LINK_ACTION = re.compile(rb"/URI\s*\((https?://[^()\s]{1,2000})\)")
+_MAX_LINKS = 2000
 
 
-def read_postscript(body: bytes, seconds: float) -> bytes:
-    """The document as HTML; `seconds` is the computing time that it may take."""
+def convert_postscript(body: bytes, seconds: float) -> bytes:
+    """Convert a PostScript document to HTML, within `seconds` of CPU time.
+
+    Raise `UnreadableDocument` if Ghostscript is not installed, if the time is up before any text is printed, or if no
+    text is printed.
+    """
     program = shutil.which("gs")
     if program is None:
-        raise Unreadable(Failure.NO_READER, "PostScript needs Ghostscript (Debian: apt install ghostscript)")
-    text, status = _printed([program, *_COMMAND.split()], body, seconds)
-    if not text.strip() and status:
-        slow = status < 0
-        raise Unreadable(
-            Failure.READING_LIMIT if slow else Failure.UNPARSED,
-            f"the PostScript ran for more than {seconds:g} s" if slow else "a PostScript program that prints no text",
+        raise UnreadableDocument(
+            Failure.NO_READER, "PostScript conversion requires Ghostscript (Debian: apt install ghostscript)"
         )
-    # Where a sheet ends is not told.
-    blocks = paragraphs([clean(text.replace("\r\n", "\n")).splitlines()])
-    named = _TITLE.search(body[:4096])
-    title = titled(named[1].decode("latin-1") if named else "", blocks)
-    found = dict.fromkeys(url.decode("latin-1") for url in _LINK.findall(body))
-    return page(title, linked([*blocks, *list(found)[:_MOST_LINKS]], []))
+    text, status = _run_program([program, *_GHOSTSCRIPT_OPTIONS.split()], body, seconds)
+    if not text.strip() and status:
+        is_killed = status < 0
+        raise UnreadableDocument(
+            Failure.READING_LIMIT if is_killed else Failure.UNPARSED,
+            f"the PostScript program ran for more than {seconds:g} s" if is_killed else "the document prints no text",
+        )
+    # Ghostscript does not report page boundaries, so the text is one page.
+    blocks = join_paragraphs([clean_text(text.replace("\r\n", "\n")).splitlines()])
+    match = _TITLE_COMMENT.search(body[:4096])
+    title = choose_title(match[1].decode("latin-1") if match else "", blocks)
+    urls = dict.fromkeys(url.decode("latin-1") for url in _LINK_ACTION.findall(body))
+    return build_html_page(title, render_paragraphs([*blocks, *list(urls)[:_MAX_LINKS]], []))
 
 
-def _printed(command: list[str], body: bytes, seconds: float) -> tuple[str, int]:
-    """What a program prints, up to the longest text, and its exit status; below 0: it had to be ended."""
-    running = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        preexec_fn=partial(_limit, seconds), env={"PATH": os.defpath, "TMPDIR": _NOWHERE, "TEMP": _NOWHERE},
-    )  # fmt: skip
-    assert running.stdin is not None
-    assert running.stdout is not None
-    feeding = threading.Thread(target=_feed, args=(running.stdin, body), daemon=True)
-    feeding.start()
+def _run_program(command: list[str], body: bytes, seconds: float) -> tuple[str, int]:
+    """Run a program; return its output up to the text limit, and its exit status (negative: killed by a signal).
+
+    The program is killed when its output reaches the limit or its CPU time is used up.
+    """
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=partial(_set_limits, seconds),
+        env={"PATH": os.defpath, "TMPDIR": _MISSING_DIRECTORY, "TEMP": _MISSING_DIRECTORY},
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    writer = threading.Thread(target=_write_input, args=(process.stdin, body), daemon=True)
+    writer.start()
     try:
-        printed = running.stdout.read(4 * LONGEST_TEXT)
+        output = process.stdout.read(4 * MAX_TEXT_LENGTH)
     finally:
-        # It has said enough, or has closed its output: whatever it still does is of no use.
-        running.stdout.close()
+        # The output is complete or has reached the limit, so the process is no longer needed.
+        process.stdout.close()
         try:
-            running.wait(1.0)
+            process.wait(1.0)
         except subprocess.TimeoutExpired:
-            running.kill()
-            running.wait()
-        feeding.join()
-    return printed.decode("utf-8", "replace")[:LONGEST_TEXT], running.returncode
+            process.kill()
+            process.wait()
+        writer.join()
+    return output.decode("utf-8", "replace")[:MAX_TEXT_LENGTH], process.returncode
 
 
-def _feed(pipe: IO[bytes], body: bytes) -> None:
-    # A program that ends before it has read all has its reasons.
+def _write_input(pipe: IO[bytes], body: bytes) -> None:
+    """Write the document to the standard input of the program."""
+    # The program may end before it has read all of its input.
     with suppress(OSError), pipe:
         pipe.write(body)
 
 
-def _limit(seconds: float) -> None:
-    """Runs in the new process before the program."""
+def _set_limits(seconds: float) -> None:
+    """Set the resource limits of the new process before the program starts (`preexec_fn`)."""
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 1))
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

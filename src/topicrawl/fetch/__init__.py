@@ -1,1 +1,1 @@
-"""Step 3. From a URL to a response: HTTP, robots.txt, the address guard, and recorded webs."""
+"""Fetching: turn a URL into a response. HTTP client, robots.txt, politeness, address guard, WARC replay."""

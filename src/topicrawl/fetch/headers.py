@@ -1,38 +1,44 @@
-"""Header fields as they came → one mapping with names in lower case and values that can be stored."""
+"""Normalise HTTP header fields: names in lower case, values that can be stored as UTF-8."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from urllib.parse import quote_from_bytes
 
-#: Headers that make no sense twice; the first one counts. Others are joined as the standard says.
-_SINGLE = frozenset({"content-type", "content-length", "location", "retry-after", "date", "last-modified"})
+#: Headers with a single value; the first one counts. Repeated other headers are joined by commas, as in RFC 9110.
+_SINGLE_VALUE_HEADERS = frozenset(
+    {"content-type", "content-length", "location", "retry-after", "date", "last-modified"}
+)
 
-_ASCII = bytes(range(0x21, 0x7F)).decode()
+_PRINTABLE_ASCII = bytes(range(0x21, 0x7F)).decode()
 
 
-def lowered(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The headers by name; bytes beyond UTF-8 arrive as escaped surrogates and leave as letters.
+def normalize_headers(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the header fields by lower-case name, with bytes that are not UTF-8 (surrogate escapes) made storable.
 
-    >>> lowered([("Content-Type", "text/html"), ("Vary", "a"), ("vary", "b"), ("Location", "/caf\\udce9")])
+    The values of a repeated field are joined by commas. Of the fields in `_SINGLE_VALUE_HEADERS`, the first value
+    counts.
+
+    >>> normalize_headers([("Content-Type", "text/html"), ("Vary", "a"), ("vary", "b"), ("Location", "/caf\\udce9")])
     {'content-type': 'text/html', 'vary': 'a, b', 'location': '/caf%E9'}
     """
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for key, value in fields:
         name = key.lower()
         if not value.isascii():
-            value = _storable(name, value)
-        if name in found:
-            value = found[name] if name in _SINGLE else f"{found[name]}, {value}"
-        found[name] = value
-    return found
+            value = _decode_value(name, value)
+        if name in headers:
+            value = headers[name] if name in _SINGLE_VALUE_HEADERS else f"{headers[name]}, {value}"
+        headers[name] = value
+    return headers
 
 
-def _storable(name: str, value: str) -> str:
+def _decode_value(name: str, value: str) -> str:
+    """Decode a value with surrogate escapes; a Location is percent-encoded instead."""
     raw = value.encode("utf-8", "surrogateescape")
     if name == "location":
-        # Browsers send the bytes back as they came, whatever charset they are in.
-        return quote_from_bytes(raw, safe=_ASCII)
+        # Browsers request the same bytes again, whatever their charset is.
+        return quote_from_bytes(raw, safe=_PRINTABLE_ASCII)
     try:
         return raw.decode()
     except UnicodeDecodeError:

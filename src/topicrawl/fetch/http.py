@@ -1,10 +1,10 @@
-"""One HTTP request → one `Response`; the only module that knows the HTTP client.
+"""HTTP client on top of aiohttp: one request gives one `Response`. The only module that uses aiohttp.
 
-It never follows redirects, never retries and never raises for what the web does: a dead host, a torn answer
-or a page that is too large is a named failure. The address guard sits where sockets are made, so whatever
-a name resolves to, at whatever time, is checked before a packet is sent. With a proxy it is the proxy that
-connects: it is trusted, and only addresses written in the URL itself are checked. Certificates are always
-verified; there is no switch.
+The client never follows redirects, never retries and never raises for errors of the web: an unreachable host, a
+truncated response or a page that is too large is a `Failure` in the response. The address guard runs where sockets are
+created, so every resolved address is checked before a packet is sent. With a proxy, the proxy connects to the host and
+is trusted; the guard then checks only IP addresses written in the URL. TLS certificates are always verified.
+There is no option to disable this.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
 from typing import Any, Protocol, Self, cast
@@ -27,64 +27,71 @@ from aiohttp.client_reqrep import ClientRequest, ClientResponse
 from aiohttp.connector import AddrInfoType, Connection
 from aiohttp.http import HttpProcessingError, RawResponseMessage
 from aiohttp.streams import StreamReader
+from msgspec.structs import replace
 from yarl import URL
 
-from topicrawl.fetch.decode import TooLarge, Undecodable, decode
-from topicrawl.fetch.guard import Guard
-from topicrawl.fetch.headers import lowered
-from topicrawl.fetch.names import Names
-from topicrawl.fetch.settings import HttpSettings, with_password
-from topicrawl.fetch.status import REDIRECTS, failure_of, retry_after
-from topicrawl.records import Failure, Response
+from topicrawl.fetch.decoding import BodyTooLarge, DecodingError, decode_body
+from topicrawl.fetch.dns import HostResolver
+from topicrawl.fetch.guard import AddressGuard
+from topicrawl.fetch.headers import normalize_headers
+from topicrawl.fetch.http_settings import HttpSettings, add_proxy_password
+from topicrawl.fetch.http_status import REDIRECT_STATUSES, classify_status, parse_retry_after
+from topicrawl.models import Failure, Response
 
-__all__ = ["Http", "HttpSettings"]
+__all__ = ["HttpClient", "HttpSettings"]
 
-#: An error page up to this size is read to its end, because that keeps the connection for the next request.
-_DRAINED = 64 * 1024
-_PRELIMINARY = 16  # answers such as 103 Early Hints before the one that counts
-
-
-class Departure(Protocol):
-    """Somebody who wants to know when a request leaves."""
-
-    def leaves(self) -> None:
-        """It is about to leave; whatever this raises keeps it from that."""
-
-    def started(self) -> None:
-        """It has left."""
+#: Read error pages up to this size completely, so that the connection can be reused for the next request.
+_MAX_DRAIN_BYTES = 64 * 1024
+_MAX_INTERIM_RESPONSES = 16  # interim responses (1xx, such as 103 Early Hints) before the final response
 
 
-class Http:
-    """A pool of connections. `async with Http(settings) as http: response = await http.get(url)`."""
+class SendObserver(Protocol):
+    """Callbacks around the moment at which a request is sent."""
 
-    def __init__(self, settings: HttpSettings | None = None, *, clock: Callable[[], float] = time.time) -> None:
+    def before_send(self) -> None:
+        """Called right before the request is sent. An exception prevents the request."""
+
+    def after_send(self) -> None:
+        """Called when the request has been sent."""
+
+
+class HttpClient:
+    """HTTP client with a connection pool: `async with HttpClient(settings) as http: response = await http.get(url)`."""
+
+    def __init__(
+        self,
+        settings: HttpSettings | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+        conditional_headers: Callable[[str], Mapping[str, str]] | None = None,
+    ) -> None:
         self.settings = settings = settings or HttpSettings()
         self.clock = clock
-        #: URL → headers such as If-None-Match, for a page that is here already; None: every page is asked for anew.
-        self.validators: Callable[[str], Mapping[str, str]] | None = None
-        self._guard = Guard(settings.allow)
-        self._accept = frozenset(settings.accept)
-        self._headers = {
+        #: Returns conditional headers (such as If-None-Match) for a stored URL. None: all requests are unconditional.
+        self.conditional_headers = conditional_headers
+        self._guard = AddressGuard(settings.allowed_networks)
+        self._accepted_types = frozenset(settings.accepted_types)
+        self._request_headers = {
             "User-Agent": settings.user_agent,
-            "Accept": ", ".join((*settings.accept, "*/*;q=0.1")),
+            "Accept": ", ".join((*settings.accepted_types, "*/*;q=0.1")),
             "Accept-Encoding": "gzip, deflate, br, zstd",
             **settings.headers,
         }
 
     async def __aenter__(self) -> Self:
         settings = self.settings
-        # A field of a quarter leaves room for a few long ones; the sum is checked when they are in.
+        # One field may use a quarter of the limit; `_read_body` checks the sum of all fields.
         field_bytes = settings.max_header_bytes // 4
         self._session = aiohttp.ClientSession(
-            connector=_Connector(
-                limit=settings.connections,
-                ttl_dns_cache=settings.name_seconds,
-                resolver=_Resolver(Names(settings.resolve)),
-                socket_factory=None if settings.proxy else self._socket,
+            connector=_LimitedConnector(
+                limit=settings.max_connections,
+                ttl_dns_cache=settings.dns_cache_seconds,
+                resolver=_ResolverAdapter(HostResolver(settings.host_overrides)),
+                socket_factory=None if settings.proxy else self._create_socket,
             ),
-            headers=self._headers,
-            proxy=with_password(settings.proxy) if settings.proxy else None,
-            request_class=_Request,
+            headers=self._request_headers,
+            proxy=add_proxy_password(settings.proxy) if settings.proxy else None,
+            request_class=_TrackedRequest,
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=settings.total_timeout, sock_connect=settings.connect_timeout),
             auto_decompress=False,
@@ -102,191 +109,231 @@ class Http:
         self,
         url: str,
         *,
-        limit: int | None = None,
+        max_bytes: int | None = None,
         any_type: bool = False,
-        cut: bool = False,
-        turn: Departure | None = None,
+        truncate: bool = False,
+        observer: SendObserver | None = None,
     ) -> Response:
-        """Ask for a canonical URL once.
+        """Send one GET request for a canonical URL. Return the response; if the request failed, its `failure` is set.
 
-        `limit` replaces the largest body, `any_type` reads whatever the media type is, `cut` keeps the
-        beginning of a body that is too large, `turn` is told before and after the request goes out.
+        `max_bytes` replaces the size limit of the settings, `any_type` accepts every media type, `truncate` keeps the
+        beginning of a body that is too large, and `observer` is called before and after the request is sent. An
+        exception of `observer.before_send`, such as `LeaseExpired`, is passed on.
         """
-        plan = _Reading(self.settings.max_bytes if limit is None else limit, any_type, cut)
-        return await self._exchange(url, _Trip(self.clock, turn), plan)
+        plan = _BodyOptions(self.settings.max_bytes if max_bytes is None else max_bytes, any_type, truncate)
+        return await self._send_request(url, _SendTracker(self.clock, observer), plan)
 
-    async def post(self, url: str, body: bytes, *, limit: int) -> Response:
-        """Hand something in at a canonical URL, and read whatever comes back."""
-        return await self._exchange(url, _Trip(self.clock, None), _Reading(limit, True, False), body)
+    async def post(self, url: str, body: bytes, *, max_bytes: int) -> Response:
+        """Send one POST request to a canonical URL. Read at most `max_bytes` bytes of a response of any media type."""
+        return await self._send_request(url, _SendTracker(self.clock, None), _BodyOptions(max_bytes, True, False), body)
 
-    async def _exchange(self, url: str, trip: _Trip, plan: _Reading, given: bytes | None = None) -> Response:
-        begun = time.perf_counter()
-        status, headers, body, request = 0, {}, b"", self._headers
+    async def _send_request(
+        self, url: str, tracker: _SendTracker, options: _BodyOptions, request_body: bytes | None = None
+    ) -> Response:
+        """Send a request (POST if it has a body) and return the response or its failure."""
+        started = time.perf_counter()
+        status, headers, body, request = 0, {}, b"", self._request_headers
         failure: Failure | None
         try:
-            if self.settings.proxy and not self._is_open(url):
-                raise _Refused(url)
-            target = URL(url, encoded=True)  # as it is: the client would respell it
-            known = self.validators(url) if self.validators is not None else None
-            ask = self._session.get if given is None else partial(self._session.post, data=given)
-            async with ask(target, headers=known, allow_redirects=False, middlewares=(trip,)) as answer:
-                status, headers = answer.status, lowered(answer.headers.items())
-                request = _told(answer.request_info.headers)
-                failure, detail, body = await self._read(answer, headers, plan)
+            if self.settings.proxy:
+                self._check_target(url)
+            target = URL(url, encoded=True)  # prevents aiohttp from re-quoting the URL
+            conditional = self.conditional_headers(url) if self.conditional_headers is not None else None
+            send = self._session.get if request_body is None else partial(self._session.post, data=request_body)
+            async with send(target, headers=conditional, allow_redirects=False, middlewares=(tracker,)) as reply:
+                status, headers = reply.status, normalize_headers(reply.headers.items())
+                request = _remove_proxy_password(reply.request_info.headers)
+                failure, detail, body = await self._read_body(reply, headers, options)
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            failure, detail = _named(error)
-        wait = retry_after(headers.get("retry-after", ""), self.clock()) if failure and headers else None
-        seconds = time.perf_counter() - begun
+            failure, detail = _classify_error(error)
+        wait = parse_retry_after(headers.get("retry-after", ""), self.clock()) if failure and headers else None
+        seconds = time.perf_counter() - started
         if self.settings.headers:
-            request = {}  # a key among them is not to be archived
-        answered = Response(url, url, status, headers, body, trip.at, seconds=seconds, request=request)
-        return replace(answered, failure=failure, detail=detail, wait=wait) if failure else answered
+            request = {}  # API keys must not be archived
+        response = Response(url, url, status, headers, body, tracker.sent_at, seconds=seconds, request=request)
+        return replace(response, failure=failure, detail=detail, wait=wait) if failure else response
 
-    async def _read(
-        self, answer: ClientResponse, headers: Mapping[str, str], plan: _Reading
+    async def _read_body(
+        self, reply: ClientResponse, headers: Mapping[str, str], options: _BodyOptions
     ) -> tuple[Failure | None, str, bytes]:
-        """The body, or why it is not read."""
-        status = answer.status
+        """Read and decode the body of a reply. Return (None, "", body), or the failure, its detail and an empty body.
+
+        The body of a redirect is discarded, and its failure is None.
+        """
+        status = reply.status
         if sum(map(len, headers.values())) > self.settings.max_header_bytes:
-            return Failure.BAD_RESPONSE, "the headers are too large", b""
-        failure = failure_of(status)
-        if failure is not None or status in REDIRECTS:
-            await _drain(answer)
+            return Failure.BAD_RESPONSE, f"the response headers exceed {self.settings.max_header_bytes} bytes", b""
+        failure = classify_status(status)
+        if failure is not None or status in REDIRECT_STATUSES:
+            await _drain_body(reply)
             return failure, f"status {status}" if failure else "", b""
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind and not plan.any_type and kind not in self._accept and not self._is_document(kind, answer.url):
+        if (
+            kind
+            and not options.any_type
+            and kind not in self._accepted_types
+            and not self._is_document_type(kind, reply.url)
+        ):
             return Failure.CONTENT_TYPE, kind[:100], b""
         length = headers.get("content-length", "")
         try:
-            if length.isdecimal() and len(length) < 20 and int(length) > plan.limit and not plan.cut:
-                raise TooLarge
-            raw = await _collected(answer, plan)
-            body = decode(raw, headers.get("content-encoding", ""), limit=plan.limit, cut=plan.cut)
-        except TooLarge:
-            return Failure.TOO_LARGE, f"more than {plan.limit} bytes", b""
-        except Undecodable as error:
-            return Failure.BAD_RESPONSE, _line(error), b""
+            if length.isdecimal() and len(length) < 20 and int(length) > options.max_bytes and not options.truncate:
+                raise BodyTooLarge
+            raw = await _read_limited(reply, options)
+            body = decode_body(
+                raw, headers.get("content-encoding", ""), limit=options.max_bytes, truncate=options.truncate
+            )
+        except BodyTooLarge:
+            return Failure.TOO_LARGE, f"the body exceeds {options.max_bytes} bytes", b""
+        except DecodingError as error:
+            return Failure.BAD_RESPONSE, _format_error(error), b""
         if not body:
-            return Failure.EMPTY, f"status {status} without a body", b""
+            return Failure.EMPTY, f"status {status} with an empty body", b""
         return None, "", body
 
-    def _is_document(self, kind: str, url: URL) -> bool:
-        if kind in self.settings.documents:
+    def _is_document_type(self, kind: str, url: URL) -> bool:
+        """Return whether the media type, or the file name suffix of an octet stream, belongs to a document."""
+        if kind in self.settings.document_types:
             return True
-        return kind.endswith("/octet-stream") and url.raw_path.lower().endswith(self.settings.suffixes)
+        return kind.endswith("/octet-stream") and url.raw_path.lower().endswith(self.settings.document_suffixes)
 
-    def _socket(self, info: AddrInfoType) -> socket.socket:
+    def _create_socket(self, info: AddrInfoType) -> socket.socket:
+        """Create a socket (`socket_factory` of aiohttp).
+
+        Raise `_AddressRefused` or `_PortRefused` if the guard forbids the address or the port.
+        """
         family, kind, protocol, _, address = info
-        if not self._guard.allowed(str(address[0])):
-            raise _Refused(str(address[0]))
+        if not self._guard.is_allowed(str(address[0])):
+            raise _AddressRefused(str(address[0]))
+        if not self._guard.is_port_allowed(str(address[0]), int(address[1])):
+            raise _PortRefused(int(address[1]))
         return socket.socket(family, kind, protocol)
 
-    def _is_open(self, url: str) -> bool:
+    def _check_target(self, url: str) -> None:
+        """Check the URL of a request through a proxy, which connects to the host in place of `_create_socket`.
+
+        Raise `_AddressRefused` for an IP address that the guard forbids; host names are always allowed. Raise
+        `_PortRefused` for a blocked port, except on an IP address in an allowed network.
+        """
         host = URL(url, encoded=True).host or ""
-        try:
-            ipaddress.ip_address(host)
-        except ValueError:
-            return True
-        return self._guard.allowed(host)
+        if _is_ip_address(host) and not self._guard.is_allowed(host):
+            raise _AddressRefused(url)
+        port = self._guard.find_refused_port(url, decides_names=True)
+        if port is not None:
+            raise _PortRefused(port)
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
-    """How a body is to be read."""
+class _BodyOptions:
+    """Size limit and media type rules for reading a body."""
 
-    limit: int
+    max_bytes: int
     any_type: bool
-    cut: bool
+    truncate: bool
 
 
-class _Refused(OSError):
-    """The guard does not let this address through."""
+class _AddressRefused(OSError):
+    """The address guard refused an address."""
 
     def __init__(self, address: str) -> None:
         super().__init__(errno.EPERM, f"{address} is not on the public internet")
 
 
-class _Broken(aiohttp.ClientError):
-    """The connection broke during the exchange."""
+class _PortRefused(OSError):
+    """The address guard refused a port."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__(errno.EPERM, f"port {port} belongs to a service other than a web server")
 
 
-class _Trip:
-    """Follows one request: notes when it leaves, and keeps the client from silently sending it twice."""
+class _ConnectionBroken(aiohttp.ClientError):
+    """The connection broke while the request was in progress."""
 
-    __slots__ = ("_clock", "_turn", "at")
 
-    def __init__(self, clock: Callable[[], float], turn: Departure | None) -> None:
+class _SendTracker:
+    """aiohttp middleware for one request: record when it is sent, and prevent aiohttp from silently resending it."""
+
+    __slots__ = ("_clock", "_observer", "sent_at")
+
+    def __init__(self, clock: Callable[[], float], observer: SendObserver | None) -> None:
         self._clock = clock
-        self._turn = turn
-        self.at = clock()
+        self._observer = observer
+        self.sent_at = clock()
 
-    def leaves(self) -> None:
-        if self._turn is not None:
-            self._turn.leaves()
+    def before_send(self) -> None:
+        """Call the observer before the request is sent."""
+        if self._observer is not None:
+            self._observer.before_send()
 
-    def left(self) -> None:
-        # The process may have had to wait since `leaves`; the host sees the request no later than now.
-        self.at = self._clock()
-        if self._turn is not None:
-            self._turn.started()
+    def after_send(self) -> None:
+        """Record the send time and call the observer."""
+        # The process may have been suspended since `before_send`; the host received the request no later than now.
+        self.sent_at = self._clock()
+        if self._observer is not None:
+            self._observer.after_send()
 
     async def __call__(self, request: ClientRequest, handler: aiohttp.ClientHandlerType) -> ClientResponse:
-        if isinstance(request, _Request):
-            request.trip = self
+        if isinstance(request, _TrackedRequest):
+            request.tracker = self
         try:
             return await handler(request)
         except aiohttp.ClientConnectorError:
             raise
         except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-            # On these two the client would ask again at once, inside the host's delay.
-            raise _Broken(_line(error)) from error
+            # aiohttp would retry these two errors at once, within the crawl delay of the host.
+            raise _ConnectionBroken(_format_error(error)) from error
 
 
-class _Request(ClientRequest):
-    """A request that tells its trip when it is sent: connecting may have taken seconds."""
+class _TrackedRequest(ClientRequest):
+    """Request that notifies its tracker when it is sent, because connecting may take seconds."""
 
-    trip: _Trip | None = None
+    tracker: _SendTracker | None = None
 
     async def send(self, conn: Connection) -> ClientResponse:
-        if self.trip is None:
+        """Send the request and notify the tracker before and after."""
+        if self.tracker is None:
             return await super().send(conn)
-        self.trip.leaves()
+        self.tracker.before_send()
         try:
             return await super().send(conn)
         finally:
-            self.trip.left()
+            self.tracker.after_send()
 
 
-class _Line(ResponseHandler):
-    """A connection that hangs up on a host which goes on announcing its answer: each announcement costs time."""
+class _LimitedResponseHandler(ResponseHandler):
+    """Response handler that fails after too many interim (1xx) responses, which would delay the crawl without end."""
 
-    _announced = 0
+    _interim_count = 0
 
     async def read(self) -> tuple[RawResponseMessage, StreamReader]:
+        """Read the next response message. Raise `HttpProcessingError` after too many interim responses in a row."""
         message, body = await super().read()
-        self._announced = self._announced + 1 if 100 <= message.code < 200 else 0
-        if self._announced > _PRELIMINARY:
-            raise HttpProcessingError(code=message.code, message=f"more than {_PRELIMINARY} preliminary answers")
+        self._interim_count = self._interim_count + 1 if 100 <= message.code < 200 else 0
+        if self._interim_count > _MAX_INTERIM_RESPONSES:
+            raise HttpProcessingError(
+                code=message.code, message=f"more than {_MAX_INTERIM_RESPONSES} interim responses"
+            )
         return message, body
 
 
-class _Connector(aiohttp.TCPConnector):
-    """Makes such connections."""
+class _LimitedConnector(aiohttp.TCPConnector):
+    """Connector whose connections use `_LimitedResponseHandler`."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._factory = cast("partial[ResponseHandler]", partial(_Line, loop=self._loop))
+        self._factory = cast("partial[ResponseHandler]", partial(_LimitedResponseHandler, loop=self._loop))
 
 
-class _Resolver(AbstractResolver):
-    """Lets the client ask our `Names`."""
+class _ResolverAdapter(AbstractResolver):
+    """Adapter that lets aiohttp use `HostResolver`."""
 
-    def __init__(self, names: Names) -> None:
-        self._names = names
+    def __init__(self, resolver: HostResolver) -> None:
+        self._resolver = resolver
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
+        """Resolve a host name to the address records of aiohttp."""
         return [
             ResolveResult(
                 hostname=host,
@@ -296,65 +343,77 @@ class _Resolver(AbstractResolver):
                 proto=0,
                 flags=0,
             )
-            for address in await self._names.addresses(host)
+            for address in await self._resolver.resolve(host)
         ]
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: the resolver holds no resources."""
 
 
-def _told(headers: Mapping[str, str]) -> dict[str, str]:
-    """What was asked with, for the archive; the password of a proxy is nobody's business."""
+def _is_ip_address(host: str) -> bool:
+    """Return whether the host of a URL is an IP address rather than a name."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _remove_proxy_password(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the request headers for the archive, without the proxy password."""
     return {name: value for name, value in headers.items() if name != "Proxy-Authorization"}
 
 
-async def _collected(answer: ClientResponse, plan: _Reading) -> bytes:
-    """The body as it was sent, up to the limit."""
+async def _read_limited(reply: ClientResponse, options: _BodyOptions) -> bytes:
+    """Read the encoded body. Above the size limit, raise `BodyTooLarge`, or cut it off with `options.truncate`."""
     parts: list[bytes] = []
     size = 0
-    while part := await answer.content.readany():
+    while part := await reply.content.readany():
         parts.append(part)
         size += len(part)
-        if size > plan.limit:
-            if plan.cut:
+        if size > options.max_bytes:
+            if options.truncate:
                 break
-            raise TooLarge
+            raise BodyTooLarge
     return b"".join(parts)
 
 
-async def _drain(answer: ClientResponse) -> None:
-    """Read an unwanted body; that it is torn does not matter, the status has said all."""
+async def _drain_body(reply: ClientResponse) -> None:
+    """Read and discard a body to reuse the connection. Errors are ignored, because only the status is needed."""
     size = 0
     with suppress(aiohttp.ClientError, TimeoutError):
-        while size < _DRAINED and (part := await answer.content.readany()):
+        while size < _MAX_DRAIN_BYTES and (part := await reply.content.readany()):
             size += len(part)
 
 
-def _named(error: Exception) -> tuple[Failure, str]:
-    """The failure that stands for an error of the client."""
+def _classify_error(error: Exception) -> tuple[Failure, str]:
+    """Map an exception of aiohttp to a failure and its detail."""
     cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-    if isinstance(cause, _Refused):
-        return Failure.ADDRESS, _line(cause)
+    if isinstance(cause, _AddressRefused):
+        return Failure.ADDRESS, _format_error(cause)
+    if isinstance(cause, _PortRefused):
+        return Failure.PORT, _format_error(cause)
     if isinstance(error, TimeoutError):
-        return Failure.TIMEOUT, _line(error) or "no answer in time"
+        return Failure.TIMEOUT, _format_error(error) or "no response within the timeout"
     if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return Failure.DNS, _line(cause)
+        return Failure.DNS, _format_error(cause)
     if isinstance(error, aiohttp.ClientSSLError):
-        return Failure.TLS, _line(error)
-    if isinstance(error, (aiohttp.ClientConnectionError, _Broken, OSError)):
-        return Failure.CONNECTION, _line(error)
-    return Failure.BAD_RESPONSE, _line(error)
+        return Failure.TLS, _format_error(error)
+    if isinstance(error, (aiohttp.ClientConnectionError, _ConnectionBroken, OSError)):
+        return Failure.CONNECTION, _format_error(error)
+    return Failure.BAD_RESPONSE, _format_error(error)
 
 
-def _line(error: BaseException) -> str:
-    """An error's message as one line for people."""
+def _format_error(error: BaseException) -> str:
+    """Return the message of an error as one readable line."""
     text = str(error)
     if isinstance(error, aiohttp.ServerDisconnectedError):
-        text = "the host hung up" if isinstance(error.message, str) else "the answer breaks off in its headers"
+        is_closed = isinstance(error.message, str)
+        text = "the host closed the connection" if is_closed else "the response headers are truncated"
     elif isinstance(error, aiohttp.ClientResponseError):
         text = error.message
     elif isinstance(error, aiohttp.ClientPayloadError):
-        text = "the answer breaks off before its end"
+        text = "the response body is truncated"
     elif isinstance(error, OSError) and error.strerror:
         text = error.strerror
     return " ".join(text.split())[:200]

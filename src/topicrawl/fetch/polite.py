@@ -1,7 +1,7 @@
-"""A fetcher with manners: robots.txt and the host's delay before every request, redirects included.
+"""Polite fetcher: check robots.txt and keep the crawl delay before every request, including redirects.
 
-For each hop: ask robots.txt of the hop's origin, wait for the host's turn, request once. Nothing is tried
-again here; what failed goes back to the frontier, which knows when its host is due.
+For each hop, the fetcher checks the robots.txt of the origin, waits for a slot of the host, and sends one request. It
+does not retry: failed links go back to the frontier, which schedules the next attempt.
 """
 
 from __future__ import annotations
@@ -10,94 +10,109 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-from topicrawl.fetch.http import Http
-from topicrawl.fetch.pace import Pace, TurnOver, Turns
-from topicrawl.fetch.redirects import followed
-from topicrawl.fetch.robots import MAX_BYTES, Robots
-from topicrawl.records import Failure, Link, Response
-from topicrawl.urls import host
+from topicrawl.fetch.http import HttpClient
+from topicrawl.fetch.rate_limit import HostLeases, HostRateLimiter, LeaseExpired
+from topicrawl.fetch.redirects import follow_redirects
+from topicrawl.fetch.robots import MAX_ROBOTS_BYTES, RobotsCache
+from topicrawl.models import Failure, Link, Response
+from topicrawl.urls import get_host
 
 
-class Polite:
-    """A `Fetch` over HTTP. `robots=False` is for one's own site; the pace is kept all the same.
+class PoliteFetcher:
+    """A `FetchFunction` over HTTP that keeps robots.txt and crawl delays.
 
-    `told` is called with a host and the longer delay that its robots.txt asks for, before a page is asked for: whoever
-    remembers delays across restarts must know it before anything can go wrong. Redirects to hosts outside `scope` are
-    not followed. Where others ask the same hosts, a redirect to another host is never followed at once: see `share`.
+    `robots=False` ignores robots.txt, for the user's own site; the delay between requests still applies.
+    `on_crawl_delay` is called with a host and the crawl delay of its robots.txt if that is longer than the default. The
+    call happens before the page request, so that the delay is stored even if the crawl is interrupted. Redirects to
+    hosts for which `is_in_scope` is false are not followed. If several workers crawl the same hosts, redirects to other
+    hosts are never followed at once: see `share_host_slots`.
     """
 
     def __init__(
         self,
-        http: Http,
+        http: HttpClient,
         *,
         delay: float = 1.0,
         robots: bool = True,
+        on_crawl_delay: Callable[[str, float], Awaitable[None]] | None = None,
+        is_in_scope: Callable[[str], bool] | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self.http = http
-        self.told: Callable[[str, float], Awaitable[None]] | None = None
-        self.scope: Callable[[str], bool] | None = None
-        self._pace = Pace(delay, clock=clock, sleep=sleep)
-        # The product token alone: with version and contact, no group of a robots.txt would match.
+        self.on_crawl_delay, self.is_in_scope = on_crawl_delay, is_in_scope
+        self._rate_limiter = HostRateLimiter(delay, clock=clock, sleep=sleep)
+        # Only the product token: with version and contact, no group of a robots.txt would match.
         agent = http.settings.agent.partition("/")[0]
-        self._robots = Robots(self._robots_txt, agent=agent, clock=clock) if robots else None
+        self._robots = RobotsCache(self._fetch_robots_txt, agent=agent, clock=clock) if robots else None
 
     async def __call__(self, link: Link) -> Response:
-        """The response at the end of the link's redirects, or why there is none."""
+        """Fetch a link, follow its redirects, and return the final response or its failure."""
         try:
-            return await followed(link.url, self._asked, self._free)
-        except TurnOver as error:
-            detail = f"the turn at {error} was over before the request left"
-            return Response(link.url, link.url, at=self.http.clock(), failure=Failure.TURN, detail=detail)
+            return await follow_redirects(link.url, self._fetch_hop, self._can_follow_now)
+        except LeaseExpired as error:
+            detail = f"the lease on {error} expired before the request was sent"
+            return Response(link.url, link.url, at=self.http.clock(), failure=Failure.HOST_LEASE_EXPIRED, detail=detail)
 
-    def share(self, turns: Turns) -> None:
-        """Ask a host only while it is our turn there: others ask the same hosts."""
-        self._pace.turns = turns
+    def share_host_slots(self, host_leases: HostLeases) -> None:
+        """Send requests to a host only while this worker holds its lease: other workers crawl the same hosts.
 
-    def _free(self, name: str) -> bool:
-        """Whether a redirect to another host may be followed at once."""
-        if self._pace.turns is not None:
+        From then on, redirects to other hosts are returned instead of followed. Call this method before the first
+        fetch.
+        """
+        self._rate_limiter.host_leases = host_leases
+
+    def _can_follow_now(self, name: str) -> bool:
+        """Return whether a redirect to the host `name` may be followed at once.
+
+        The host must be in scope, and its crawl delay must have passed. Always False if several workers share the
+        hosts.
+        """
+        if self._rate_limiter.host_leases is not None:
             return False
-        return self._pace.free(name) and (self.scope is None or self.scope(f"http://{name}/"))
+        return self._rate_limiter.is_free(name) and (self.is_in_scope is None or self.is_in_scope(f"http://{name}/"))
 
-    def delay_of(self, name: str) -> float:
-        """Seconds between two requests to a host: the usual delay, or the Crawl-delay of its robots.txt."""
+    def get_delay(self, name: str) -> float:
+        """Return the crawl delay of a host in seconds: the default, or a longer Crawl-delay of its robots.txt."""
         if self._robots is None:
-            return self._pace.delay
-        found = (self._robots.known(f"{scheme}://{name}") for scheme in ("https", "http"))
-        return max([self._pace.delay, *(verdict.delay for verdict in found if verdict)])
+            return self._rate_limiter.delay
+        decisions = (self._robots.get_cached(f"{scheme}://{name}") for scheme in ("https", "http"))
+        return max([self._rate_limiter.delay, *(decision.delay for decision in decisions if decision)])
 
-    def sitemaps_of(self, site: str) -> tuple[str, ...]:
-        """The sitemaps an origin's robots.txt names; none when it has not been read."""
-        verdict = self._robots.known(site) if self._robots else None
-        return verdict.sitemaps if verdict else ()
+    def get_sitemaps(self, site: str) -> tuple[str, ...]:
+        """Return the sitemap URLs in the robots.txt of an origin; empty if the file has not been read."""
+        decision = self._robots.get_cached(site) if self._robots else None
+        return decision.sitemaps if decision else ()
 
-    async def _asked(self, url: str) -> Response:
-        """One hop."""
+    async def _fetch_hop(self, url: str) -> Response:
+        """Fetch one hop: check robots.txt, wait for a slot of the host, send the request.
+
+        If robots.txt forbids the URL, return a response with the failure and the seconds to wait, without a request.
+        """
         delay = None
         if self._robots is not None:
-            verdict = await self._robots.ask(url)
-            if not verdict.allowed:
+            decision = await self._robots.check_url(url)
+            if not decision.is_allowed:
                 return Response(
                     url,
                     url,
                     at=self.http.clock(),
-                    failure=verdict.failure,
-                    detail=verdict.detail,
-                    # Its robots.txt may have been asked for a moment ago.
-                    wait=max(verdict.wait or 0.0, self._pace.left(host(url))) or None,
+                    failure=decision.failure,
+                    detail=decision.detail,
+                    # The request for robots.txt counts for the crawl delay too.
+                    wait=max(decision.wait or 0.0, self._rate_limiter.seconds_until_free(get_host(url))) or None,
                 )
-            delay = verdict.delay
-            if self.told is not None and delay > self._pace.delay:
-                await self.told(host(url), delay)
-        async with self._pace.turn(host(url), delay) as turn:
-            return await self.http.get(url, turn=turn)
+            delay = decision.delay
+            if self.on_crawl_delay is not None and delay > self._rate_limiter.delay:
+                await self.on_crawl_delay(get_host(url), delay)
+        async with self._rate_limiter.acquire_slot(get_host(url), delay) as slot:
+            return await self.http.get(url, observer=slot)
 
-    async def _robots_txt(self, url: str) -> Response:
-        name, turns = host(url), self._pace.turns
-        # One that was redirected leads to a host that this one does not have.
-        if turns is not None and not turns.may_start(name) and not await turns.claim(name):
-            return Response(url, url, failure=Failure.TIMEOUT, detail=f"no turn at {name} in time")
-        async with self._pace.turn(name) as turn:
-            return await self.http.get(url, limit=MAX_BYTES, any_type=True, cut=True, turn=turn)
+    async def _fetch_robots_txt(self, url: str) -> Response:
+        """Fetch a robots.txt, or a hop of its redirects. Return the failure TIMEOUT if the host grants no lease."""
+        name, leases = get_host(url), self._rate_limiter.host_leases
+        # A redirected robots.txt may be on a host that this worker has not leased.
+        if leases is not None and not leases.may_start(name) and not await leases.claim(name):
+            return Response(url, url, failure=Failure.TIMEOUT, detail=f"no lease on {name} within the time limit")
+        async with self._rate_limiter.acquire_slot(name) as slot:
+            return await self.http.get(url, max_bytes=MAX_ROBOTS_BYTES, any_type=True, truncate=True, observer=slot)

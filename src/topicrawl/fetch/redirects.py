@@ -1,55 +1,73 @@
-"""From a URL to the end of its redirects, whoever answers: a live web or a recorded one."""
+"""Follow HTTP redirects and meta refreshes, for live fetchers and recordings alike."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
-from topicrawl.fetch.status import REDIRECTS
-from topicrawl.records import Failure, Hop, Response
-from topicrawl.urls import host, join
+from msgspec.structs import replace
+
+from topicrawl.fetch.http_status import REDIRECT_STATUSES
+from topicrawl.fetch.meta_refresh import find_meta_refresh
+from topicrawl.models import Failure, RedirectHop, Response
+from topicrawl.urls import get_host, resolve_url
 
 MAX_REDIRECTS = 10
 
 
-async def followed(
-    url: str, ask: Callable[[str], Awaitable[Response]], free: Callable[[str], bool] = lambda name: True
+async def follow_redirects(
+    url: str,
+    fetch: Callable[[str], Awaitable[Response]],
+    can_follow: Callable[[str], bool] = lambda name: True,
+    *,
+    follows_refresh: Callable[[str], bool] = lambda target: True,
 ) -> Response:
-    """The response at the end, with the hops on the way; a circle or a dead end is a failure.
+    """Follow the redirects of a URL; return the final response with all hops, or the failure.
 
-    A redirect to another host that is not free now is not followed: the response is the redirect, its final URL the
-    address it leads to. Time adds up over the hops; waiting for a host's turn is no part of it.
+    `fetch` sends one request. `can_follow` says whether a redirect to another host may be followed at once. If not,
+    the redirect response itself is returned as an unfollowed redirect, with the redirect target as its final URL. An
+    HTML page whose meta refresh leads to a URL for which `follows_refresh` is true is a redirect too, and its hop
+    contains the page. `seconds` is the sum over all hops, without the time spent waiting for a slot of a host.
     """
-    asked = url
-    hops: list[Hop] = []
+    requested_url = url
+    hops: list[RedirectHop] = []
     seconds = 0.0
     while True:
-        response = await ask(url)
+        response = await fetch(url)
         seconds += response.seconds
-        if response.failure is not None or response.status not in REDIRECTS:
+        if response.failure is not None:
             break
-        hops.append(Hop(url, response.status))
-        location = response.headers.get("location", "")
-        target = join(url, location) if location else None
-        failure, detail = _fault(target, hops)
+        if response.status in REDIRECT_STATUSES:
+            location = response.headers.get("location", "")
+            target = resolve_url(url, location) if location else None
+            hops.append(RedirectHop(url, response.status))
+        else:
+            target = find_meta_refresh(response, url)
+            if target is None or not follows_refresh(target):
+                break
+            hops.append(RedirectHop(url, response.status, response.headers, response.body))
+        failure, detail = _check_redirect(target, hops)
         if failure is not None or target is None:
-            response = replace(response, failure=failure, detail=detail)
+            response = replace(response, failure=failure, detail=detail, body=b"")
             break
-        elsewhere = host(target) != host(url)
+        is_other_host = get_host(target) != get_host(url)
         url = target
-        if elsewhere and not free(host(target)):
+        if is_other_host and not can_follow(get_host(target)):
+            response = replace(response, is_unfollowed_redirect=True, body=b"")
             break
     if not hops:
         return response
-    return replace(response, url=asked, final_url=url, hops=tuple(hops), seconds=seconds)
+    return replace(response, url=requested_url, final_url=url, hops=tuple(hops), seconds=seconds)
 
 
-def _fault(target: str | None, hops: list[Hop]) -> tuple[Failure | None, str]:
-    """What is wrong with going on to `target`."""
+def _check_redirect(target: str | None, hops: list[RedirectHop]) -> tuple[Failure | None, str]:
+    """Return the failure and its detail if the redirect to `target` must not be followed, else (None, "").
+
+    `hops` are the redirects so far, including the one to `target`.
+    """
     if target is None:
-        return Failure.BAD_REDIRECT, f"status {hops[-1].status} without an address to go to"
+        return Failure.BAD_REDIRECT, f"status {hops[-1].status} without a usable Location header"
     if any(hop.url == target for hop in hops):
-        return Failure.REDIRECTS, "the redirects run in a circle"
+        return Failure.REDIRECTS, "redirect loop"
     if len(hops) > MAX_REDIRECTS:
         return Failure.REDIRECTS, f"more than {MAX_REDIRECTS} redirects"
     return None, ""

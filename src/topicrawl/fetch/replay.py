@@ -1,162 +1,199 @@
-"""A recorded web as a fetcher: a directory of WARC files in which every fetch gives what was recorded.
+"""Replay fetcher: answer fetches from recorded responses in WARC files.
 
-One scan notes where the response for each canonical URL begins; a body is read when it is fetched, one record
-at a time. The last recording of a URL counts. Redirects are followed inside the recording. A document (PDF, …) whose
-text was recorded behind it, as a crawl does, is readable.
+One scan indexes the file offset of the response for each canonical URL. Bodies are read on demand, one record at a
+time. If a URL was recorded several times, the last record counts. Redirects are followed inside the recording; the
+lines of `aliases.tsv` in its directory are redirects too.
+Documents (PDF, …) are readable if a conversion record with their text follows, as crawls write it.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from topicrawl.errors import RecordingError
-from topicrawl.fetch.decode import TooLarge
-from topicrawl.fetch.record import OneStream, Torn, readable_of, record_at, response_of, scan
-from topicrawl.fetch.redirects import followed
-from topicrawl.records import Failure, Link, Response
-from topicrawl.urls import canonical
+from topicrawl.fetch.aliases import find_aliases_file, read_recorded_aliases
+from topicrawl.fetch.decoding import BodyTooLarge
+from topicrawl.fetch.redirects import follow_redirects
+from topicrawl.fetch.warc_reader import (
+    DamagedRecord,
+    SingleGzipStream,
+    parse_conversion_record,
+    parse_response_record,
+    read_record,
+    scan_records,
+)
+from topicrawl.models import Failure, Link, Response
+from topicrawl.urls import canonicalize_url
 
-_SUFFIXES = (".warc", ".warc.gz")
-_KINDS = ("response", "revisit", "conversion")
-_AS_IT_IS = ("text/html", "application/xhtml+xml", "text/plain")
+_WARC_SUFFIXES = (".warc", ".warc.gz")
+_RECORD_TYPES = ("response", "revisit", "conversion")
+_WEB_PAGE_TYPES = ("text/html", "application/xhtml+xml", "text/plain")
 
 
-class Index(NamedTuple):
-    """Where the response for each URL begins, file and offset; and where the text of a document does."""
+class RecordingIndex(NamedTuple):
+    """Index of a recording: file number and offset of the response, and of the converted text, for each URL.
 
-    places: Mapping[str, tuple[int, int]]
-    torn: str
-    texts: Mapping[str, tuple[int, int]] = MappingProxyType({})
+    `aliases` has the redirect target of each URL that is only in `aliases.tsv`.
+    """
+
+    response_offsets: Mapping[str, tuple[int, int]]
+    damage: str
+    text_offsets: Mapping[str, tuple[int, int]] = MappingProxyType({})
+    aliases: Mapping[str, str] = MappingProxyType({})
 
 
 class Recording:
-    """A `Fetch` that answers from the WARC files of a directory or of its `warc` folder.
+    """A `FetchFunction` that answers from the WARC files of a directory or of its `warc` folder.
 
-    `torn` is empty, or says in one line which end of a file could not be read.
+    `damage` is empty, or one line that names the files that could only be read in part. The constructor raises
+    `RecordingError` if there are no readable responses.
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], *, max_bytes: int = 10 * 1024 * 1024, index: Index | None = None
+        self, path: str | os.PathLike[str], *, max_bytes: int = 10 * 1024 * 1024, index: RecordingIndex | None = None
     ) -> None:
         self._max_bytes = max_bytes
-        self._files = warc_files(Path(path))
-        self._places: dict[str, tuple[int, int]] = dict(index.places) if index is not None else {}
-        self._texts: dict[str, tuple[int, int]] = dict(index.texts) if index is not None else {}
-        notes = [index.torn] if index is not None and index.torn else []
+        self._files = list_warc_files(Path(path))
+        self._response_offsets: dict[str, tuple[int, int]] = dict(index.response_offsets) if index is not None else {}
+        self._text_offsets: dict[str, tuple[int, int]] = dict(index.text_offsets) if index is not None else {}
+        notes = [index.damage] if index is not None and index.damage else []
         if index is None:
             notes = [note for number in range(len(self._files)) if (note := self._scan(number))]
-        self.torn = "; ".join(notes)
-        if not self._places:
-            raise RecordingError(f"{path} holds no recorded responses" + (f" ({self.torn})" if notes else ""))
+        self.damage = "; ".join(notes)
+        if not self._response_offsets:
+            raise RecordingError(f"{path} contains no recorded responses" + (f" ({self.damage})" if notes else ""))
+        self._aliases = (
+            dict(index.aliases)
+            if index is not None
+            else read_recorded_aliases(find_aliases_file(Path(path)), self._response_offsets)
+        )
 
     @property
-    def index(self) -> Index:
-        """What the scan found: with it, the same files need not be scanned again."""
-        return Index(self._places, self.torn, self._texts)
+    def index(self) -> RecordingIndex:
+        """The index of the scan; pass it to a new `Recording` of the same files to skip the scan."""
+        return RecordingIndex(self._response_offsets, self.damage, self._text_offsets, self._aliases)
 
     def __len__(self) -> int:
-        """How many URLs are recorded."""
-        return len(self._places)
+        """Return the number of recorded URLs, including aliases."""
+        return len(self._response_offsets) + len(self._aliases)
 
-    def known(self, url: str) -> bool:
-        """Is there an answer for this canonical URL? A recording is a closed world."""
-        return url in self._places
+    def contains(self, url: str) -> bool:
+        """Return whether a canonical URL was recorded. A fetch of any other URL fails."""
+        return url in self._response_offsets or url in self._aliases
 
     def __iter__(self) -> Iterator[str]:
-        """The recorded URLs, in the order of the recording."""
-        return iter(self._places)
+        """Iterate over the recorded URLs, in the order of the recording, then over the aliases."""
+        return chain(self._response_offsets, self._aliases)
 
-    def answer(self, url: str) -> Response:
-        """What was recorded for a URL, for readers that are no crawl."""
-        asked = self(Link(url))
+    def get_response(self, url: str) -> Response:
+        """Return the recorded response for a URL, with its redirects followed, for synchronous callers.
+
+        The failure of a URL that was not recorded is NOT_RECORDED. A file that cannot be read raises `RecordingError`.
+        """
+        fetch = self(Link(url))
         try:
-            asked.send(None)
+            fetch.send(None)
         except StopIteration as done:
             response: Response = done.value
             return response
-        raise AssertionError("a recording has nothing to wait for")
+        raise AssertionError("fetching from a recording never suspends")
 
     async def __call__(self, link: Link) -> Response:
-        """What was recorded for the link, at the end of its redirects."""
-        return await followed(link.url, self._recorded)
+        """Return the recorded response for a link, with its redirects followed."""
+        # A page whose meta refresh leads out of the recording stays a page: the content of the target is unknown.
+        return await follow_redirects(link.url, self._load_response, follows_refresh=self.contains)
 
-    async def _recorded(self, url: str) -> Response:
-        place = self._places.get(url)
+    async def _load_response(self, url: str) -> Response:
+        """Return the recorded response for a URL, without following redirects.
+
+        A missing, damaged or oversized record gives a response with a failure. A file that cannot be read raises
+        `RecordingError`.
+        """
+        place = self._response_offsets.get(url)
+        if place is None and url in self._aliases:
+            return Response(url, url, 301, {"location": self._aliases[url]})
         if place is None:
             return Response(url, url, failure=Failure.NOT_RECORDED, detail="not in the recording")
         number = place[0]
         try:
-            response = response_of(self._bytes(place), url, self._max_bytes)
-            text = self._texts.get(url)
-            # Others record the text of web pages too; these are read as they are.
-            if text is None or response.failure is not None or response.content_type in _AS_IT_IS:
+            response = parse_response_record(self._read_record(place), url, self._max_bytes)
+            text = self._text_offsets.get(url)
+            # Other tools write conversion records for web pages too; these pages are parsed from their HTML.
+            if text is None or response.failure is not None or response.content_type in _WEB_PAGE_TYPES:
                 return response
-            return replace(response, readable=readable_of(self._bytes(text)))
-        except TooLarge:
-            detail = f"more than {self._max_bytes} bytes"
+            return replace(response, readable=parse_conversion_record(self._read_record(text)))
+        except BodyTooLarge:
+            detail = f"the body exceeds {self._max_bytes} bytes"
             return Response(url, url, failure=Failure.TOO_LARGE, detail=detail)
-        except Torn:
-            return Response(url, url, failure=Failure.BAD_RESPONSE, detail="the record is damaged")
+        except DamagedRecord:
+            return Response(url, url, failure=Failure.BAD_RESPONSE, detail="the WARC record is damaged")
         except OSError as error:
             raise RecordingError(f"{self._files[number]} cannot be read: {error.strerror}") from error
 
-    def _bytes(self, place: tuple[int, int]) -> bytes:
-        return record_at(self._files[place[0]], place[1], self._max_bytes)
+    def _read_record(self, location: tuple[int, int]) -> bytes:
+        """Read the bytes of the record at a file number and offset."""
+        return read_record(self._files[location[0]], location[1], self._max_bytes)
 
     def _scan(self, number: int) -> str:
-        """Note where the responses of a file begin; the note that comes back says what was torn."""
+        """Add the responses of a file to the index. Return a note if the file is damaged after some records, else "".
+
+        Raise `RecordingError` if the file cannot be read, is not a WARC file, or is one gzip stream.
+        """
         path = self._files[number]
         count = 0
         try:
-            for offset, fields in scan(path):
+            for offset, fields in scan_records(path):
                 count += 1
                 kind = fields.get("warc-type", "")
-                url = _address(fields.get("warc-target-uri", "")) if kind in _KINDS else None
+                url = _parse_target_uri(fields.get("warc-target-uri", "")) if kind in _RECORD_TYPES else None
                 if url is None:
                     continue
                 if kind == "response":
-                    self._places[url] = (number, offset)
-                    self._texts.pop(url, None)
+                    self._response_offsets[url] = (number, offset)
+                    self._text_offsets.pop(url, None)
                 elif kind == "conversion":
-                    self._texts[url] = (number, offset)
+                    self._text_offsets[url] = (number, offset)
                 else:
-                    self._repeat(url, _address(fields.get("warc-refers-to-target-uri", "")))
-        except Torn:
+                    self._index_revisit(url, _parse_target_uri(fields.get("warc-refers-to-target-uri", "")))
+        except DamagedRecord:
             if not count:
-                raise RecordingError(f"{path} is not a WARC file, or its first record is cut off") from None
-            return f"{path.name} is damaged or cut off after {count} whole records"
-        except OneStream:
+                raise RecordingError(f"{path} is not a WARC file, or its first record is truncated") from None
+            return f"{path.name} is damaged or truncated after {count} complete records"
+        except SingleGzipStream:
             raise RecordingError(
-                f"{path} is one gzip stream; each record needs its own (`warcio recompress` does it)"
+                f"{path} is one gzip stream; each record must be its own gzip member (run `warcio recompress`)"
             ) from None
         except OSError as error:
             raise RecordingError(f"{path} cannot be read: {error.strerror}") from error
         return ""
 
-    def _repeat(self, url: str, same: str | None) -> None:
-        """A page that was seen again unchanged: an earlier record has its body, perhaps under another URL."""
-        if url not in self._places and same in self._places:
-            self._places[url] = self._places[same]
+    def _index_revisit(self, url: str, original: str | None) -> None:
+        """Index a revisit record: an earlier record, possibly of another URL, has the unchanged body."""
+        if url not in self._response_offsets and original in self._response_offsets:
+            self._response_offsets[url] = self._response_offsets[original]
 
 
-def _address(uri: str) -> str | None:
-    # Some writers put the address into angle brackets, as an early version of the standard had it.
-    return canonical(uri.strip("<>"))
+def _parse_target_uri(uri: str) -> str | None:
+    """Return the canonical URL of a WARC-Target-URI field, or None if it is not an http or https URL."""
+    # Some tools write the URI in angle brackets, as an early version of the WARC standard required.
+    return canonicalize_url(uri.strip("<>"))
 
 
-def warc_files(path: Path) -> list[Path]:
-    """The WARC files of a recording, in the order of their names."""
+def list_warc_files(path: Path) -> list[Path]:
+    """Return the WARC files of a recording, sorted by name. Raise `RecordingError` if there are none."""
     if path.is_file():
         return [path]
     if not path.is_dir():
-        raise RecordingError(f"{path} does not exist; a recording is a directory with WARC files")
-    found = [file for folder in (path, path / "warc") if folder.is_dir() for file in sorted(folder.iterdir())]
-    files = [file for file in found if file.name.endswith(_SUFFIXES) and file.is_file()]
+        raise RecordingError(f"{path} does not exist; a recording is a WARC file or a directory of WARC files")
+    candidates = [file for folder in (path, path / "warc") if folder.is_dir() for file in sorted(folder.iterdir())]
+    files = [file for file in candidates if file.name.endswith(_WARC_SUFFIXES) and file.is_file()]
     if not files:
         raise RecordingError(f"{path} has no .warc or .warc.gz files")
     return files

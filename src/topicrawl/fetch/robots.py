@@ -1,13 +1,13 @@
-"""What a site's robots.txt allows (RFC 9309), asked for once a day and origin.
+"""robots.txt (RFC 9309): fetch it once per origin and day, and check URLs against its rules.
 
-    answer for robots.txt                  what follows
-    2xx                                    its rules hold
-    4xx but 429                            everything is allowed
-    more than 5 redirects, or into nowhere everything is allowed
-    429, 5xx, no answer, not HTTP          nothing is allowed for now; `wait` says when to ask again
-    name, certificate or address refused   nothing can be asked there; the failure says which
+    response for robots.txt                decision
+    2xx                                    the rules of the file apply
+    4xx except 429                         everything is allowed
+    more than 5 or unusable redirects      everything is allowed
+    429, 5xx, no response, not HTTP        nothing is allowed for now; `wait` says when to retry
+    DNS, TLS, address or port failure      the origin is unreachable; the decision has the same failure
 
-A copy that is older than a day still holds while its site cannot be reached.
+A cached copy stays valid after a day while the origin cannot be reached.
 """
 
 from __future__ import annotations
@@ -16,63 +16,66 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
+from msgspec import Struct
 from protego import Protego
 
-from topicrawl.fetch.pace import LONGEST_DELAY
-from topicrawl.fetch.rules import reduced
-from topicrawl.fetch.status import REDIRECTS
-from topicrawl.records import Failure, Response
-from topicrawl.urls import join, origin
+from topicrawl.fetch.http_status import REDIRECT_STATUSES
+from topicrawl.fetch.rate_limit import MAX_CRAWL_DELAY
+from topicrawl.fetch.robots_rules import decode_robots_txt, filter_rules
+from topicrawl.models import Failure, Response
+from topicrawl.urls import get_origin, resolve_url
 
-#: What is read of a robots.txt; the standard asks for 500 KiB at least.
-MAX_BYTES = 512 * 1024
+#: Largest part of a robots.txt that is read; RFC 9309 requires at least 500 KiB.
+MAX_ROBOTS_BYTES = 512 * 1024
 
-_DAY = 86_400.0
+_CACHE_SECONDS = 86_400.0
 _MAX_REDIRECTS = 5
-_FIRST_WAIT = 5.0
-_LAST_WAIT = 3_600.0
-_LARGE = 16 * 1024
+_MIN_RETRY_WAIT = 5.0
+_MAX_RETRY_WAIT = 3_600.0
+_LARGE_TEXT_LENGTH = 16 * 1024
 
-#: Failures that would meet the page itself as well, so they are named as they are.
-_OWN = frozenset({Failure.ADDRESS, Failure.DNS, Failure.TLS})
+#: Failures that would affect the page itself too, so the decision reports them unchanged.
+_HOST_FAILURES = frozenset({Failure.ADDRESS, Failure.PORT, Failure.DNS, Failure.TLS})
 
-Get: TypeAlias = Callable[[str], Awaitable[Response]]
+RobotsFetch: TypeAlias = Callable[[str], Awaitable[Response]]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """May this URL be asked for, and how?"""
+class RobotsDecision(Struct, frozen=True):
+    """Whether a URL may be fetched, and with which crawl delay."""
 
-    allowed: bool
-    delay: float = 0.0  # the site's Crawl-delay, at most a minute
-    failure: Failure | None = None  # why not
+    is_allowed: bool
+    delay: float = 0.0  # Crawl-delay of the site in seconds, at most 60
+    failure: Failure | None = None  # reason for a refusal
     detail: str = ""
-    wait: float | None = None  # seconds until asking again makes sense
+    wait: float | None = None  # seconds until a retry makes sense
     sitemaps: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    until: float
-    text: str = ""  # the rules that concern us; empty: everything is allowed
+class _RobotsEntry(Struct, frozen=True):
+    """Cached robots.txt of one origin."""
+
+    expires_at: float
+    text: str = ""  # the rules for this crawler; empty: everything is allowed
     delay: float = 0.0
     sitemaps: tuple[str, ...] = ()
     failure: Failure | None = None
     detail: str = ""
-    misses: int = 0  # fetches in a row without an answer
+    failed_fetches: int = 0  # consecutive fetches without a usable response
 
 
-class Robots:
-    """The rules of the sites of a crawl. `get` must read any media type and cut what is over `MAX_BYTES`."""
+class RobotsCache:
+    """Cache of robots.txt rules by origin.
+
+    `get` fetches a URL. It must accept any media type and truncate bodies after `MAX_ROBOTS_BYTES`.
+    """
 
     def __init__(
         self,
-        get: Get,
+        get: RobotsFetch,
         *,
         agent: str,
         clock: Callable[[], float] = time.monotonic,
@@ -84,56 +87,63 @@ class Robots:
         self._max_characters = max_characters
         self._agent = agent.lower()
         self._clock = clock
-        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self._entries: OrderedDict[str, _RobotsEntry] = OrderedDict()
         self._characters = 0
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        # Parsed rules take thirty times their text, and many sites have the same ones.
-        self._parsed = lru_cache(512)(Protego.parse)
-        self._parsed_large = lru_cache(8)(Protego.parse)
+        # Parsed rules take thirty times the memory of their text, and many sites have the same rules.
+        self._parse_small = lru_cache(512)(Protego.parse)
+        self._parse_large = lru_cache(8)(Protego.parse)
 
     def __len__(self) -> int:
-        """The origins whose rules are known."""
+        """Return the number of cached origins."""
         return len(self._entries)
 
-    async def ask(self, url: str) -> Verdict:
-        """The verdict on a canonical URL; asks the site when its rules are not known."""
-        site = origin(url)
-        entry = self._fresh(site)
+    async def check_url(self, url: str) -> RobotsDecision:
+        """Return the decision for a canonical URL. Fetch the robots.txt of its origin if the cache has no current copy.
+
+        Concurrent calls for one origin share a single fetch.
+        """
+        site = get_origin(url)
+        entry = self._get_fresh_entry(site)
         if entry is None:
             lock = self._locks.get(site)
             if lock is None:
                 lock = self._locks[site] = asyncio.Lock()
             async with lock:
-                # Whoever held the lock before may have brought the rules.
-                entry = self._fresh(site) or await self._renewed(site)
-        return self._judged(url, entry)
+                # Another task may have fetched the rules while this one waited for the lock.
+                entry = self._get_fresh_entry(site) or await self._refresh_entry(site)
+        return self._decide_url(url, entry)
 
-    def known(self, site: str) -> Verdict | None:
-        """What is known of an origin's delay and sitemaps without asking."""
+    def get_cached(self, site: str) -> RobotsDecision | None:
+        """Return the cached crawl delay and sitemaps of an origin, or None if it is not in the cache."""
         entry = self._entries.get(site)
-        return Verdict(True, delay=entry.delay, sitemaps=entry.sitemaps) if entry else None
+        return RobotsDecision(True, delay=entry.delay, sitemaps=entry.sitemaps) if entry else None
 
-    def _judged(self, url: str, entry: _Entry) -> Verdict:
+    def _decide_url(self, url: str, entry: _RobotsEntry) -> RobotsDecision:
+        """Check a URL against the cached entry of its origin."""
         if entry.failure is not None:
-            wait = max(0.0, entry.until - self._clock())
-            return Verdict(False, failure=entry.failure, detail=entry.detail, wait=wait)
-        if entry.text and not self._rules(entry.text).can_fetch(url, self._agent):
+            wait = max(0.0, entry.expires_at - self._clock())
+            return RobotsDecision(False, failure=entry.failure, detail=entry.detail, wait=wait)
+        if entry.text and not self._parse_rules(entry.text).can_fetch(url, self._agent):
             detail = "forbidden by robots.txt"
-            return Verdict(False, entry.delay, Failure.ROBOTS, detail, sitemaps=entry.sitemaps)
-        return Verdict(True, entry.delay, sitemaps=entry.sitemaps)
+            return RobotsDecision(False, entry.delay, Failure.ROBOTS, detail, sitemaps=entry.sitemaps)
+        return RobotsDecision(True, entry.delay, sitemaps=entry.sitemaps)
 
-    def _rules(self, text: str) -> Protego:
-        return (self._parsed if len(text) < _LARGE else self._parsed_large)(text)
+    def _parse_rules(self, text: str) -> Protego:
+        """Parse rules through a cache: a small one for large texts."""
+        return (self._parse_small if len(text) < _LARGE_TEXT_LENGTH else self._parse_large)(text)
 
-    def _fresh(self, site: str) -> _Entry | None:
+    def _get_fresh_entry(self, site: str) -> _RobotsEntry | None:
+        """Return the entry of an origin, or None if there is none or it has expired."""
         entry = self._entries.get(site)
-        if entry is None or entry.until <= self._clock():
+        if entry is None or entry.expires_at <= self._clock():
             return None
         self._entries.move_to_end(site)
         return entry
 
-    async def _renewed(self, site: str) -> _Entry:
-        entry = self._read(await self._fetched(site), self._entries.get(site))
+    async def _refresh_entry(self, site: str) -> _RobotsEntry:
+        """Fetch robots.txt of an origin, store the entry, and evict the oldest entries above the limits."""
+        entry = self._build_entry(await self._fetch_robots_txt(site), self._entries.get(site))
         old = self._entries.pop(site, None)
         self._entries[site] = entry
         self._characters += len(entry.text) - (len(old.text) if old else 0)
@@ -141,39 +151,44 @@ class Robots:
             self._characters -= len(self._entries.popitem(last=False)[1].text)
         return entry
 
-    async def _fetched(self, site: str) -> Response:
-        """The answer at the end of at most five redirects; an answer that redirects has no end."""
+    async def _fetch_robots_txt(self, site: str) -> Response:
+        """Fetch robots.txt and follow at most five redirects; a redirect response means that the limit was reached."""
         url = f"{site}/robots.txt"
-        seen = {url}
+        visited = {url}
         response = await self._get(url)
         for _ in range(_MAX_REDIRECTS):
             location = response.headers.get("location", "")
-            target = join(url, location) if response.status in REDIRECTS else None
-            if target is None or target in seen or response.failure is not None:
+            target = resolve_url(url, location) if response.status in REDIRECT_STATUSES else None
+            if target is None or target in visited or response.failure is not None:
                 break
             url = target
-            seen.add(url)
+            visited.add(url)
             response = await self._get(url)
-            if response.failure in _OWN:
-                # The site itself was reached; only its rules cannot be.
+            if response.failure in _HOST_FAILURES:
+                # The origin itself was reached; only the redirect target cannot be.
                 return Response(url, url, failure=Failure.CONNECTION, detail=response.detail)
         return response
 
-    def _read(self, response: Response, old: _Entry | None) -> _Entry:
+    def _build_entry(self, response: Response, previous: _RobotsEntry | None) -> _RobotsEntry:
+        """Build the cache entry for the response to a robots.txt request, by the table at the top of this module.
+
+        If robots.txt cannot be fetched, the rules of the `previous` entry stay in effect until the next attempt. The
+        Crawl-delay is limited to `MAX_CRAWL_DELAY`.
+        """
         now = self._clock()
         if 200 <= response.status < 300 and response.failure in (None, Failure.EMPTY):
-            text = reduced(response.body.decode("utf-8-sig", "replace"), self._agent)
-            rules = self._rules(text)
-            delay = min(rules.crawl_delay(self._agent) or 0.0, LONGEST_DELAY)
-            return _Entry(now + _DAY, text, delay, tuple(dict.fromkeys(rules.sitemaps)))
+            text = filter_rules(decode_robots_txt(response.body), self._agent)
+            rules = self._parse_rules(text)
+            delay = min(rules.crawl_delay(self._agent) or 0.0, MAX_CRAWL_DELAY)
+            return _RobotsEntry(now + _CACHE_SECONDS, text, delay, tuple(dict.fromkeys(rules.sitemaps)))
         if 300 <= response.status < 500 and response.status != 429:
-            return _Entry(now + _DAY)
-        misses = old.misses + 1 if old else 1
+            return _RobotsEntry(now + _CACHE_SECONDS)
+        misses = previous.failed_fetches + 1 if previous else 1
         wait = response.wait
         if wait is None:
-            wait = min(_FIRST_WAIT * 2.0 ** min(misses - 1, 10), _LAST_WAIT)
+            wait = min(_MIN_RETRY_WAIT * 2.0 ** min(misses - 1, 10), _MAX_RETRY_WAIT)
         until = now + max(1.0, wait)
-        if old is not None and old.failure is None:
-            return _Entry(until, old.text, old.delay, old.sitemaps, misses=misses)
-        failure = response.failure if response.failure in _OWN else Failure.ROBOTS_UNREACHABLE
-        return _Entry(until, failure=failure, detail=f"robots.txt: {response.detail}", misses=misses)
+        if previous is not None and previous.failure is None:
+            return _RobotsEntry(until, previous.text, previous.delay, previous.sitemaps, failed_fetches=misses)
+        failure = response.failure if response.failure in _HOST_FAILURES else Failure.ROBOTS_UNREACHABLE
+        return _RobotsEntry(until, failure=failure, detail=f"robots.txt: {response.detail}", failed_fetches=misses)

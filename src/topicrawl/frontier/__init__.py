@@ -1,1 +1,1 @@
-"""Steps 2 and 8. Known links, best first, host by host."""
+"""Frontier: the known links, ordered by priority and scheduled per host."""

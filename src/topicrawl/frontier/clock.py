@@ -1,41 +1,43 @@
-"""Time that never runs backwards, from a clock that may."""
+"""Clock that never runs backwards, based on a clock that may be set back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 
-class Steady:
-    """Follows a clock, and goes on from where it was when the clock is set back.
+class MonotonicClock:
+    """Monotonic view of a wall clock. When the wall clock is set back, time continues from the last value.
 
     >>> times = iter([100.0, 40.0, 45.0])
-    >>> steady = Steady(lambda: next(times))
-    >>> steady.now(), steady.now(), steady.now(), steady.outside(106.0)
+    >>> steady = MonotonicClock(lambda: next(times))
+    >>> steady.now(), steady.now(), steady.now(), steady.to_external(106.0)
     (100.0, 100.0, 105.0, 46.0)
     """
 
-    __slots__ = ("_clock", "_inner", "offset", "outer")
+    __slots__ = ("_clock", "_last_time", "last_external", "offset")
 
-    def __init__(self, clock: Callable[[], float], *, offset: float = 0.0, outer: float = float("-inf")) -> None:
+    def __init__(
+        self, clock: Callable[[], float], *, offset: float = 0.0, last_external: float = float("-inf")
+    ) -> None:
         self._clock = clock
-        self._inner = float("-inf")
-        self.offset = offset  # how far the outer clock has been set back in all
-        self.outer = outer  # what it showed last
+        self._last_time = float("-inf")
+        self.offset = offset  # total seconds by which the external clock was set back
+        self.last_external = last_external  # last reading of the external clock
 
     def now(self) -> float:
-        """Seconds on this clock; equal to the outer clock's until that is set back."""
+        """Return the monotonic time in seconds. It equals the external clock until that clock is set back."""
         time = self._clock()
-        if time < self.outer:
-            self.offset += self.outer - time
-        self.outer = time
-        # Sums of floats round, and a moment must not come before an earlier one.
-        self._inner = max(self._inner, time + self.offset)
-        return self._inner
+        if time < self.last_external:
+            self.offset += self.last_external - time
+        self.last_external = time
+        # Float sums are rounded, so the maximum guarantees that time does not decrease.
+        self._last_time = max(self._last_time, time + self.offset)
+        return self._last_time
 
-    def inside(self, time: float) -> float:
-        """A moment of the outer clock on this one."""
+    def to_internal(self, time: float) -> float:
+        """Convert a time of the external clock to monotonic time."""
         return time + self.offset
 
-    def outside(self, time: float) -> float:
-        """A moment of this clock on the outer one."""
+    def to_external(self, time: float) -> float:
+        """Convert a monotonic time to a time of the external clock."""
         return time - self.offset

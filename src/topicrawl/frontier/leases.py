@@ -1,4 +1,4 @@
-"""Which links are out, until when, and under which token."""
+"""Table of active leases with tokens and expiry times."""
 
 from __future__ import annotations
 
@@ -7,76 +7,84 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Generic, TypeVar
 
-from topicrawl.frontier.hosts import Host
+from topicrawl.frontier.base import SLOW_LEASE_SECONDS
+from topicrawl.frontier.host_schedule import HostState
 
 Item = TypeVar("Item")
 
 
 @dataclass(slots=True)
-class Out(Generic[Item]):
-    """One lease: what is out, on which host."""
+class ActiveLease(Generic[Item]):
+    """One active lease: the leased item and its host."""
 
     item: Item
-    host: Host
+    host: HostState
     token: int
-    until: float
+    expires_at: float
+    leased_at: float
 
 
-class Leases(Generic[Item]):
-    """All leases that are out. Tokens rise and are never used twice."""
+class LeaseTable(Generic[Item]):
+    """All active leases. Tokens increase and are never reused."""
 
     def __init__(self, first_token: int = 1) -> None:
-        self._next = first_token
-        self._out: dict[int, Out[Item]] = {}
-        self._ends: list[tuple[float, int]] = []
+        self._next_token = first_token
+        self._active: dict[int, ActiveLease[Item]] = {}
+        self._expiry_heap: list[tuple[float, int]] = []
 
     def __len__(self) -> int:
-        return len(self._out)
+        return len(self._active)
 
-    def __iter__(self) -> Iterator[Out[Item]]:
-        return iter(self._out.values())
+    def __iter__(self) -> Iterator[ActiveLease[Item]]:
+        return iter(self._active.values())
 
-    def hand_out(self, item: Item, host: Host, until: float) -> int:
-        """Remember a lease under a new token."""
-        token, self._next = self._next, self._next + 1
-        self._out[token] = Out(item, host, token, until)
-        heappush(self._ends, (until, token))
+    def create_lease(self, item: Item, host: HostState, expires_at: float) -> int:
+        """Create a lease and return its token. The host has just been leased."""
+        token, self._next_token = self._next_token, self._next_token + 1
+        self._active[token] = ActiveLease(item, host, token, expires_at, host.last_lease)
+        heappush(self._expiry_heap, (expires_at, token))
         return token
 
-    def find(self, token: int) -> Out[Item] | None:
-        """The lease of a token; None when it is over."""
-        return self._out.get(token)
+    def get_lease(self, token: int) -> ActiveLease[Item] | None:
+        """Return the lease of a token, or None if it has ended."""
+        return self._active.get(token)
 
-    def end(self, token: int) -> None:
-        """Forget a lease."""
-        del self._out[token]
-        if len(self._ends) > 2 * len(self._out) + 64:
-            self._ends = [(out.until, out.token) for out in self._out.values()]
-            heapify(self._ends)
+    def end_lease(self, token: int) -> None:
+        """Remove an active lease. Raise KeyError if the lease has ended."""
+        del self._active[token]
+        if len(self._expiry_heap) > 2 * len(self._active) + 64:
+            self._expiry_heap = [(lease.expires_at, lease.token) for lease in self._active.values()]
+            heapify(self._expiry_heap)
 
-    def extend(self, token: int, until: float) -> bool:
-        """Move the end of a lease."""
-        out = self._out.get(token)
-        if out is None:
+    def extend(self, token: int, expires_at: float) -> bool:
+        """Set a new expiry time of a lease. Return False if the lease has ended."""
+        lease = self._active.get(token)
+        if lease is None:
             return False
-        out.until = until
-        heappush(self._ends, (until, token))
+        lease.expires_at = expires_at
+        heappush(self._expiry_heap, (expires_at, token))
         return True
 
-    def overdue(self, now: float) -> list[Out[Item]]:
-        """The leases whose time is over, the earliest first; they stay until they are ended."""
-        ends: list[tuple[float, int]] = self._ends
-        found: dict[int, Out[Item]] = {}
+    def get_expired(self, now: float) -> list[ActiveLease[Item]]:
+        """Return the expired leases, earliest first. They stay in the table until `end_lease` is called."""
+        ends: list[tuple[float, int]] = self._expiry_heap
+        expired: dict[int, ActiveLease[Item]] = {}
         while ends and ends[0][0] <= now:
             until, token = heappop(ends)
-            out = self._out.get(token)
-            if out is not None and out.until == until:
-                found[token] = out
-        # Ending them may fail for want of space: then they come up again.
-        for out in found.values():
-            heappush(ends, (out.until, out.token))
-        return list(found.values())
+            lease = self._active.get(token)
+            if lease is not None and lease.expires_at == until:
+                expired[token] = lease
+        # The caller may fail to end them on a full disk: keep them so that the next call returns them again.
+        for lease in expired.values():
+            heappush(ends, (lease.expires_at, lease.token))
+        return list(expired.values())
 
-    def soonest(self) -> float:
-        """When the first link that is out could be asked again; infinity if never."""
-        return min((max(out.until, out.host.ready_at) for out in self._out.values()), default=float("inf"))
+    def iter_recent(self, now: float) -> Iterator[Item]:
+        """Iterate over the leased items whose leases are not slow."""
+        return (lease.item for lease in self._active.values() if lease.leased_at + SLOW_LEASE_SECONDS >= now)
+
+    def get_next_ready_time(self) -> float:
+        """Return the earliest time at which a leased link could be leased again, or infinity if no link is leased."""
+        return min(
+            (max(lease.expires_at, lease.host.ready_at) for lease in self._active.values()), default=float("inf")
+        )

@@ -1,298 +1,340 @@
-"""A frontier in memory: the fastest, for a recorded web or a crawl that need not survive its process."""
+"""Best-first frontier in memory: the fastest one, for replays and for crawls that need not survive their process."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from heapq import heapify, heappop, heappush, nlargest, nsmallest
 
-from topicrawl.frontier.clock import Steady
-from topicrawl.frontier.contract import Counts, End, Entry, Lease, Offer, Rules
-from topicrawl.frontier.hosts import Host, Schedule
-from topicrawl.frontier.known import DONE, DROPPED, LEASED, SWEPT, WAITING, Known, check_scores, follow
-from topicrawl.frontier.leases import Leases, Out
-from topicrawl.records import Link, Place, Refusal
-from topicrawl.urls import host as host_of
+from msgspec.structs import replace
 
-_SLACK = 16  # stale entries of a queue that are not worth a sweep
+from topicrawl.frontier.base import (
+    NO_LIMITS,
+    Completion,
+    FrontierCounts,
+    FrontierEntry,
+    FrontierRules,
+    Lease,
+    LeaseLimits,
+    Offer,
+)
+from topicrawl.frontier.clock import MonotonicClock
+from topicrawl.frontier.entry import (
+    DONE,
+    DROPPED,
+    FILL_AFTER_SWEEP,
+    LEASED,
+    WAITING,
+    LinkRecord,
+    apply_offer,
+    check_scores,
+)
+from topicrawl.frontier.host_schedule import HostSchedule, HostState, LeaseBudget
+from topicrawl.frontier.leases import ActiveLease, LeaseTable
+from topicrawl.models import Link, Priority, Refusal
+from topicrawl.urls import get_host as host_of
+
+_MAX_STALE_ENTRIES = 16  # stale heap entries that are tolerated before a queue is rebuilt
 
 
-class Shelves:
-    """All known links, and what may be asked about them."""
+class MemoryFrontierReader:
+    """All known links of a memory frontier, with the read operations of `FrontierReader`."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Known] = {}
-        self._hosts: dict[str, Host] = {}
+        self._records: dict[str, LinkRecord] = {}
+        self._hosts: dict[str, HostState] = {}
         self._counts = [0, 0, 0, 0]
 
-    async def places(self, urls: Sequence[str]) -> dict[str, Place]:
-        """The places of those URLs that wait."""
-        found = ((url, self._known.get(url)) for url in urls)
-        return {url: known.place for url, known in found if known is not None and known.state == WAITING}
+    async def get_priorities(self, urls: Sequence[str]) -> dict[str, Priority]:
+        """Return the priorities of those URLs that are waiting."""
+        records = ((url, self._records.get(url)) for url in urls)
+        return {url: record.priority for url, record in records if record is not None and record.state == WAITING}
 
-    async def find(self, url: str) -> Entry | None:
-        """What is known of a URL."""
-        known = self._known.get(url)
-        return None if known is None else known.as_entry()
+    async def get_entry(self, url: str) -> FrontierEntry | None:
+        """Return the entry of a URL, or None if the URL is unknown."""
+        record = self._records.get(url)
+        return None if record is None else record.as_entry()
 
-    async def best(self, n: int) -> list[Entry]:
-        """The best waiting links, whether or not their hosts are ready."""
-        return [known.as_entry() for known in nsmallest(n, self._waiting(), key=_rank)]
+    async def get_best_entries(self, n: int) -> list[FrontierEntry]:
+        """Return the `n` best waiting links, whether or not their hosts are ready."""
+        return [record.as_entry() for record in nsmallest(n, self._iter_waiting(), key=_rank_key)]
 
-    async def counts(self) -> Counts:
-        """How many links are in each state."""
+    async def get_counts(self) -> FrontierCounts:
+        """Count the links in each state."""
         waiting, leased, done, dropped = self._counts
-        return Counts(waiting, leased, done, dropped, len(self._hosts))
+        return FrontierCounts(waiting, leased, done, dropped, len(self._hosts))
 
     async def close(self) -> None:
-        """Nothing to write."""
+        """Do nothing: there is no file to write."""
 
-    def _waiting(self) -> Iterable[Known]:
-        return (known for known in self._known.values() if known.state == WAITING)
+    def _iter_waiting(self) -> Iterable[LinkRecord]:
+        return (record for record in self._records.values() if record.state == WAITING)
 
 
-class Memory(Shelves):
-    """Known links, best first, host by host, in memory.
+class MemoryFrontier(MemoryFrontierReader):
+    """Best-first frontier with per-host politeness, in memory.
 
     >>> import asyncio
     >>> async def example() -> list[str]:
-    ...     frontier = Memory(Rules(), clock=lambda: 0.0)
+    ...     frontier = MemoryFrontier(FrontierRules(), clock=lambda: 0.0)
     ...     pages = {"http://a.org/1": 0.5, "http://a.org/2": 0.9, "http://b.org/": 0.7}
-    ...     await frontier.add([Offer(Link(url), Place(score)) for url, score in pages.items()])
+    ...     await frontier.add([Offer(Link(url), Priority(score)) for url, score in pages.items()])
     ...     return [lease.link.url for lease in await frontier.lease(3)]
     >>> asyncio.run(example())
     ['http://a.org/2', 'http://b.org/']
     """
 
-    def __init__(self, rules: Rules, clock: Callable[[], float]) -> None:
+    def __init__(self, rules: FrontierRules, clock: Callable[[], float]) -> None:
         super().__init__()
         self._rules = rules
-        self._clock = Steady(clock)
-        self._schedule = Schedule(rules)
-        self._leases: Leases[Known] = Leases()
-        self._queues: list[list[tuple[float, int, Known]]] = []  # by the host's number
-        self._live: list[int] = []  # waiting links of each host
-        self._by_number: list[Host] = []
-        self._next = 0
+        self._clock = MonotonicClock(clock)
+        self._schedule = HostSchedule(rules)
+        self._leases: LeaseTable[LinkRecord] = LeaseTable()
+        self._queues: list[list[tuple[float, int, LinkRecord]]] = []  # indexed by host number
+        self._queue_sizes: list[int] = []  # waiting links of each host
+        self._hosts_by_number: list[HostState] = []
+        self._next_sequence = 0
 
     async def add(self, offers: Sequence[Offer]) -> int:
-        """Put links in. Returns how many were new."""
-        check_scores([offer.place.score for offer in offers])
-        return self._absorb(offers, self._begin())
+        """Add links and return how many of them are new."""
+        check_scores([offer.priority.score for offer in offers])
+        return self._add_offers(offers, self._start_operation())
 
-    async def lease(self, n: int, *, focus: float = 0.0, few: int = 0) -> list[Lease]:
-        """The best `n` links whose hosts may be asked now, best first."""
-        now = self._begin()
+    async def lease(self, n: int, limits: LeaseLimits = NO_LIMITS) -> list[Lease]:
+        """Lease up to `n` of the best links whose hosts are ready, best first, as far as the limits allow."""
+        now = self._start_operation()
         until = now + self._rules.lease_seconds
-        found: list[Lease] = []
-        n, floor = self._schedule.modest(n, focus, few - len(self._leases), now)
-        while len(found) < n and (host := self._schedule.best(now, floor)) is not None:
-            known = self._queues[host.number][0][2]
-            known.attempts += 1
-            self._move(known, LEASED)
-            host.last = now
+        leases: list[Lease] = []
+        budget = self._create_budget(limits, now)
+        while len(leases) < n and (host := self._schedule.get_best_host(now, budget.min_score)) is not None:
+            record = self._queues[host.number][0][2]
+            record.attempts += 1
+            self._set_state(record, LEASED)
+            host.last_lease = now
             host.leased += 1
-            self._refile(host, now)
-            self._schedule.lately.append(known.place.score)
-            token = self._leases.hand_out(known, host, until)
-            found.append(known.as_lease(host.name, token, self._clock.outside(until)))
-        return found
+            self._update_best_rank(host, now)
+            is_poor = budget.count_lease(record.priority.score)
+            token = self._leases.create_lease(record, host, until)
+            leases.append(record.as_lease(host.name, token, self._clock.to_external(until), is_poor=is_poor))
+        return leases
 
     async def complete(
         self, lease: Lease, reason: str, offers: Sequence[Offer] = (), *, wait: float = 0.0, unused: bool = False
     ) -> bool:
-        """Acknowledge and add the out-links in one step. False: the lease was stale."""
-        check_scores([offer.place.score for offer in offers])
-        now = self._begin()
-        out = self._leases.find(lease.token)
-        if out is None:
+        """Mark a leased link as done and add its out-links, atomically. Return False if the lease is stale."""
+        check_scores([offer.priority.score for offer in offers])
+        now = self._start_operation()
+        active = self._leases.get_lease(lease.token)
+        if active is None:
             return False
-        out.item.reason = reason
-        out.host.pages += 1
-        out.host.spare(unused)
-        out.host.postpone(now, wait)
-        self._end(out, DONE)
-        if self._schedule.is_spent(out.host):
-            for known in [entry[2] for entry in self._queues[out.host.number] if entry[2].entry is entry]:
-                known.reason = Refusal.HOST_BUDGET.value
-                self._move(known, DROPPED)
-        self._refile(out.host, now)
-        self._absorb(offers, now)
+        active.item.reason = reason
+        active.host.pages += 1
+        active.host.refund_delay(unused)
+        active.host.postpone(now, wait)
+        self._end_lease(active, DONE)
+        if self._schedule.is_budget_spent(active.host):
+            for record in [entry[2] for entry in self._queues[active.host.number] if entry[2].heap_entry is entry]:
+                record.reason = Refusal.HOST_BUDGET.value
+                self._set_state(record, DROPPED)
+        self._update_best_rank(active.host, now)
+        self._add_offers(offers, now)
         return True
 
-    async def complete_all(self, ends: Sequence[End]) -> list[bool]:
-        """`complete` for each in turn."""
-        check_scores([offer.place.score for end in ends for offer in end.offers])
-        return [await self.complete(end[0], end[1], end[2], wait=end[3], unused=end[4]) for end in ends]
+    async def complete_all(self, completions: Sequence[Completion]) -> list[bool]:
+        """Complete several leases, one after the other."""
+        check_scores([offer.priority.score for end in completions for offer in end.offers])
+        return [await self.complete(end[0], end[1], end[2], wait=end[3], unused=end[4]) for end in completions]
 
-    async def give_back(self, lease: Lease, *, wait: float = 0.0, count: bool = True, unused: bool = False) -> bool:
-        """The link waits again; its host is asked in `wait` seconds at the earliest."""
-        now = self._begin()
-        out = self._leases.find(lease.token)
-        if out is None:
+    async def release(
+        self, lease: Lease, *, wait: float = 0.0, count_attempt: bool = True, unused: bool = False
+    ) -> bool:
+        """Return a leased link to the queue. Return False if the lease is stale."""
+        now = self._start_operation()
+        active = self._leases.get_lease(lease.token)
+        if active is None:
             return False
-        if unused:
-            self._schedule.forget(lease.place.score)
-        out.host.spare(unused)
-        out.host.postpone(now, wait)
-        self._come_back(out, now, count=count)
+        active.host.refund_delay(unused)
+        active.host.postpone(now, wait)
+        self._requeue(active, now, count_attempt=count_attempt)
         return True
 
     async def extend(self, lease: Lease) -> bool:
-        """The lease runs for its full time again, from now. False: it was stale."""
-        return self._leases.extend(lease.token, self._begin() + self._rules.lease_seconds)
+        """Restart the full duration of a lease now. Return False if the lease is stale."""
+        return self._leases.extend(lease.token, self._start_operation() + self._rules.lease_seconds)
 
-    async def settle(self, urls: Iterable[str], reason: str) -> None:
+    async def mark_done(self, urls: Iterable[str], reason: str) -> None:
         """Mark URLs as done without a lease."""
-        now = self._begin()
+        now = self._start_operation()
         for url in urls:
-            known = self._known.get(url)
-            if known is None:
-                known = self._new(Offer(Link(url), Place(0.0)))
-            before = known.state
-            if known.settle(reason):
-                self._move(known, DONE, before)
-                self._refile(self._by_number[known.host], now)
+            record = self._records.get(url)
+            if record is None:
+                record = self._create_record(Offer(Link(url), Priority(0.0)))
+            before = record.state
+            if record.mark_done(reason):
+                self._set_state(record, DONE, before)
+                self._update_best_rank(self._hosts_by_number[record.host_number], now)
 
     async def reopen(self, offers: Sequence[Offer]) -> None:
-        """Put done links back with the offered place."""
-        check_scores([offer.place.score for offer in offers])
-        self._absorb(offers, self._begin(), reopen=True)
+        """Queue done links again with the offered priority."""
+        check_scores([offer.priority.score for offer in offers])
+        self._add_offers(offers, self._start_operation(), reopen=True)
 
     async def rescore(self, scores: Mapping[str, float]) -> int:
-        """New scores for links that wait. Returns how many were waiting."""
+        """Set new scores of waiting links and return how many of the URLs are waiting."""
         check_scores(scores.values())
-        now, count = self._begin(), 0
-        changed: dict[int, Host] = {}
+        now, count = self._start_operation(), 0
+        changed: dict[int, HostState] = {}
         for url, score in scores.items():
-            known = self._known.get(url)
-            if known is not None and known.state == WAITING:
+            record = self._records.get(url)
+            if record is not None and record.state == WAITING:
                 count += 1
-                known.place = replace(known.place, score=score)
-                self._move(known, WAITING)
-                changed[known.host] = self._by_number[known.host]
+                record.priority = replace(record.priority, score=score)
+                self._set_state(record, WAITING)
+                changed[record.host_number] = self._hosts_by_number[record.host_number]
         for host in changed.values():
-            self._refile(host, now)
+            self._update_best_rank(host, now)
         return count
 
-    async def set_delay(self, host: str, delay: float) -> None:
-        """The host's own delay from now on, never below the rules'."""
-        now, found = self._begin(), self._host(host)
-        found.delay = max(self._rules.delay, delay)
-        self._schedule.file(found, now)
+    async def set_host_delay(self, host: str, delay: float) -> None:
+        """Set the crawl delay of a host. The delay of the rules is the minimum."""
+        now, host_state = self._start_operation(), self._get_host(host)
+        host_state.delay = max(self._rules.delay, delay)
+        self._schedule.update_host(host_state, now)
 
     async def block(self, host: str, until: float) -> None:
-        """Ask nothing of the host before `until`."""
-        now, found = self._begin(), self._host(host)
-        found.blocked = self._clock.inside(until)
-        self._schedule.file(found, now)
+        """Do not lease links of a host before `until`."""
+        now, host_state = self._start_operation(), self._get_host(host)
+        host_state.blocked_until = self._clock.to_internal(until)
+        self._schedule.update_host(host_state, now)
 
-    async def next_ready(self) -> float | None:
-        """Seconds until some host may be asked."""
-        now = self._begin()
-        when = min(self._schedule.soonest(now), self._leases.soonest())
-        return None if when == float("inf") else max(0.0, when - now)
+    async def seconds_until_ready(self, limits: LeaseLimits = NO_LIMITS) -> float | None:
+        """Return the seconds until a link within the limits can be leased, or None if none ever can."""
+        now = self._start_operation()
+        min_score = self._create_budget(limits, now).min_score
+        ready_at = min(self._schedule.get_next_ready_time(now, min_score), self._leases.get_next_ready_time())
+        return None if ready_at == float("inf") else max(0.0, ready_at - now)
 
-    async def resting(self) -> int:
-        """How many hosts have links that wait and may not be asked yet."""
-        self._schedule.best(self._begin())
-        return self._schedule.resting
+    async def count_delayed_hosts(self) -> int:
+        """Count the hosts that have waiting links and are not ready yet."""
+        self._schedule.get_best_host(self._start_operation())
+        return self._schedule.delayed_count
 
-    def _begin(self) -> float:
-        """The time; leases whose time is over have gone back."""
+    def _create_budget(self, limits: LeaseLimits, now: float) -> LeaseBudget:
+        """Return which links may be leased now."""
+        scores = (record.priority.score for record in self._leases.iter_recent(now))
+        return self._schedule.create_budget(limits, now, leased_scores=scores, leased=len(self._leases))
+
+    def _start_operation(self) -> float:
+        """Requeue the links of expired leases, with a counted attempt, and return the current time."""
         now = self._clock.now()
-        for out in self._leases.overdue(now):
-            self._come_back(out, now, count=True)
+        for expired in self._leases.get_expired(now):
+            self._requeue(expired, now, count_attempt=True)
         return now
 
-    def _absorb(self, offers: Sequence[Offer], now: float, *, reopen: bool = False) -> int:
-        before = self._next
-        changed: dict[int, Host] = {}
+    def _add_offers(self, offers: Sequence[Offer], now: float, *, reopen: bool = False) -> int:
+        """Add new links and apply the offers of known ones. Return how many links are new.
+
+        Links of a host whose page budget is used up are not added. If the capacity is exceeded, the worst links are
+        dropped.
+        """
+        before = self._next_sequence
+        changed: dict[int, HostState] = {}
         for offer in offers:
-            known = self._known.get(offer.link.url)
-            if known is None:
-                host = self._host(host_of(offer.link.url))
-                if not self._schedule.is_spent(host):
-                    self._move(self._new(offer), WAITING)
+            record = self._records.get(offer.link.url)
+            if record is None:
+                host = self._get_host(host_of(offer.link.url))
+                if not self._schedule.is_budget_spent(host):
+                    self._set_state(self._create_record(offer), WAITING)
                     changed[host.number] = host
-            elif self._follow(known, offer, reopen=reopen):
-                changed[known.host] = self._by_number[known.host]
-        new = self._next - before
+            elif self._apply_offer(record, offer, reopen=reopen):
+                changed[record.host_number] = self._hosts_by_number[record.host_number]
+        new = self._next_sequence - before
         for host in changed.values():
-            self._refile(host, now)
+            self._update_best_rank(host, now)
         if 0 < self._rules.capacity < self._counts[WAITING]:
-            self._sweep(now)
+            self._drop_worst(now)
         return new
 
-    def _follow(self, known: Known, offer: Offer, *, reopen: bool) -> bool:
-        before = known.state
+    def _apply_offer(self, record: LinkRecord, offer: Offer, *, reopen: bool) -> bool:
+        """Apply an offer to a known link and return whether it changed."""
+        before = record.state
         if before == DONE and not reopen:
             return False
-        if not follow(known, offer, self._by_number[known.host], self._schedule, reopen=reopen):
+        if not apply_offer(record, offer, self._hosts_by_number[record.host_number], self._schedule, reopen=reopen):
             return False
-        self._move(known, WAITING, before)
+        self._set_state(record, WAITING, before)
         return True
 
-    def _sweep(self, now: float) -> None:
-        """Drop the worst, and make room for more."""
-        surplus = self._counts[WAITING] - int(self._rules.capacity * SWEPT)
-        changed: dict[int, Host] = {}
-        for known in nlargest(surplus, self._waiting(), key=_rank):
-            known.reason = Refusal.DROPPED.value
-            self._move(known, DROPPED)
-            changed[known.host] = self._by_number[known.host]
+    def _drop_worst(self, now: float) -> None:
+        """Drop the worst waiting links until `FILL_AFTER_SWEEP` of the capacity is filled."""
+        surplus = self._counts[WAITING] - int(self._rules.capacity * FILL_AFTER_SWEEP)
+        changed: dict[int, HostState] = {}
+        for record in nlargest(surplus, self._iter_waiting(), key=_rank_key):
+            record.reason = Refusal.DROPPED.value
+            self._set_state(record, DROPPED)
+            changed[record.host_number] = self._hosts_by_number[record.host_number]
         for host in changed.values():
-            self._refile(host, now)
+            self._update_best_rank(host, now)
 
-    def _host(self, name: str) -> Host:
+    def _get_host(self, name: str) -> HostState:
+        """Return the state of a host, and create it for a new host."""
         host = self._hosts.get(name)
         if host is None:
-            host = self._hosts[name] = Host(name, len(self._hosts), self._rules.delay)
-            self._by_number.append(host)
+            host = self._hosts[name] = HostState(name, len(self._hosts), self._rules.delay)
+            self._hosts_by_number.append(host)
             self._queues.append([])
-            self._live.append(0)
+            self._queue_sizes.append(0)
         return host
 
-    def _new(self, offer: Offer) -> Known:
-        known = Known(self._next, self._host(host_of(offer.link.url)).number, offer.link, offer.place)
-        self._known[known.url] = known
+    def _create_record(self, offer: Offer) -> LinkRecord:
+        """Create the record of a new link."""
+        record = LinkRecord(
+            self._next_sequence, self._get_host(host_of(offer.link.url)).number, offer.link, offer.priority
+        )
+        self._records[record.url] = record
         self._counts[WAITING] += 1
-        self._next += 1
-        return known
+        self._next_sequence += 1
+        return record
 
-    def _come_back(self, out: Out[Known], now: float, *, count: bool) -> None:
-        out.item.come_back(self._rules.attempts, count=count)
-        self._end(out, out.item.state)
-        self._refile(out.host, now)
+    def _requeue(self, lease: ActiveLease[LinkRecord], now: float, *, count_attempt: bool) -> None:
+        """End a lease without a result: its link waits again, or is dropped if it has no attempts left."""
+        lease.item.requeue(self._rules.attempts, count_attempt=count_attempt)
+        self._end_lease(lease, lease.item.state)
+        self._update_best_rank(lease.host, now)
 
-    def _end(self, out: Out[Known], state: int) -> None:
-        self._leases.end(out.token)
-        out.host.leased -= 1
-        self._move(out.item, state, LEASED)
+    def _end_lease(self, lease: ActiveLease[LinkRecord], state: int) -> None:
+        """Remove a lease and set the new state of its link."""
+        self._leases.end_lease(lease.token)
+        lease.host.leased -= 1
+        self._set_state(lease.item, state, LEASED)
 
-    def _move(self, known: Known, state: int, before: int | None = None) -> None:
-        """Bring counts and queue up to date with a link's new state or score."""
-        self._counts[known.state if before is None else before] -= 1
+    def _set_state(self, record: LinkRecord, state: int, before: int | None = None) -> None:
+        """Set the state of a link, and update the counts and the queue of its host.
+
+        `before` is the state that the counts contain, if the record has a new one already. The caller then calls
+        `_update_best_rank`.
+        """
+        self._counts[record.state if before is None else before] -= 1
         self._counts[state] += 1
-        known.state = state
-        self._live[known.host] -= known.entry is not None
-        known.entry = None
+        record.state = state
+        self._queue_sizes[record.host_number] -= record.heap_entry is not None
+        record.heap_entry = None
         if state == WAITING:
-            known.entry = (-known.place.score, known.seq, known)
-            heappush(self._queues[known.host], known.entry)
-            self._live[known.host] += 1
+            record.heap_entry = (-record.priority.score, record.seq, record)
+            heappush(self._queues[record.host_number], record.heap_entry)
+            self._queue_sizes[record.host_number] += 1
 
-    def _refile(self, host: Host, now: float) -> None:
-        """Find the host's best link again, and its place among the hosts."""
+    def _update_best_rank(self, host: HostState, now: float) -> None:
+        """Find the best waiting link of a host, and update the position of the host in the schedule."""
         queue = self._queues[host.number]
-        if len(queue) > 2 * self._live[host.number] + _SLACK:
-            queue[:] = [entry for entry in queue if entry[2].entry is entry]
+        if len(queue) > 2 * self._queue_sizes[host.number] + _MAX_STALE_ENTRIES:
+            queue[:] = [entry for entry in queue if entry[2].heap_entry is entry]
             heapify(queue)
-        while queue and queue[0][2].entry is not queue[0]:
+        while queue and queue[0][2].heap_entry is not queue[0]:
             heappop(queue)
-        host.top = queue[0] if queue else None
-        self._schedule.file(host, now)
+        host.best_rank = queue[0] if queue else None
+        self._schedule.update_host(host, now)
 
 
-def _rank(known: Known) -> tuple[float, int]:
-    return -known.place.score, known.seq
+def _rank_key(record: LinkRecord) -> tuple[float, int]:
+    """Return the sort key of a link. The smallest key is the best."""
+    return -record.priority.score, record.seq

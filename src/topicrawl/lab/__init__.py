@@ -1,1 +1,1 @@
-"""From visits to numbers: recorded webs, measures, comparisons."""
+"""Evaluate strategies on recorded webs: simulation, measures, comparisons and reports."""

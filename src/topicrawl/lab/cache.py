@@ -1,7 +1,7 @@
-"""What was computed once about a recorded web, kept between runs in a folder that anybody may delete.
+"""Persistent cache of values computed from a recorded web. Users may delete its directory at any time.
 
-A cache can only save time. One that is torn, stale or of another make is thrown away and made again; where nothing can
-be written there is none, and `note` says so. Several processes may use one at a time.
+The cache only saves time. A damaged, outdated or foreign cache file is deleted and rebuilt. If the directory is not
+writable, nothing is cached, and `note` contains the reason. Several processes can use the same cache file.
 """
 
 from __future__ import annotations
@@ -13,94 +13,101 @@ from typing import Any
 
 import xxhash
 
-from topicrawl.lab.packing import Unreadable, packed, unpacked
+from topicrawl.lab.page_serialization import UNPACK_ERRORS, pack_value, unpack_value
 
-#: A cache stops growing here, and the folder gives up what was not used for longest.
-MOST_BYTES = 2 << 30
-MOST_TOGETHER = 4 << 30
-_PAGE = 8192  # bytes: most parsed pages need one or two of them
-_TOGETHER = 256  # entries that are written at once
-_PATIENCE = 2.0  # seconds to wait for another process that is writing
+#: Maximum size of one cache file.
+MAX_FILE_BYTES = 2 << 30
+#: Maximum size of all cache files together. Above it, the least recently used files are removed.
+MAX_TOTAL_BYTES = 4 << 30
+_PAGE_SIZE = 8192  # bytes per database page; most parsed pages need one or two
+_BATCH_SIZE = 256  # entries per write transaction
+_LOCK_TIMEOUT = 2.0  # seconds to wait for the write lock of another process
 
 
-def usual_folder() -> Path | None:
-    """Where caches belong on this machine; None where nobody says."""
-    named = os.environ.get("XDG_CACHE_HOME", "")
-    if named and Path(named).is_absolute():
-        return Path(named) / "topicrawl"
+def default_cache_dir() -> Path | None:
+    """Return the default cache directory of the user, or None if there is no home directory."""
+    xdg_cache = os.environ.get("XDG_CACHE_HOME", "")
+    if xdg_cache and Path(xdg_cache).is_absolute():
+        return Path(xdg_cache) / "topicrawl"
     try:
         return Path.home() / ".cache" / "topicrawl"
     except RuntimeError:
         return None
 
 
-class Cache:
-    """Values by name, in one file. `key` says what they depend on: under another key nothing is found.
+class LabCache:
+    """Key-value cache in one SQLite file.
 
-    `note` is empty, or says in one line why nothing is kept.
+    `key` is a fingerprint of the inputs of all values. A cache with another key is empty. `note` is empty, or contains
+    in one line the reason why nothing is cached.
     """
 
     def __init__(self, folder: Path | None, name: str, key: str) -> None:
-        self.note = "" if folder is not None else "no cache: this machine has no home directory"
-        self._rows: dict[int, bytes] = {}  # not written yet
+        self.note = "" if folder is not None else "no cache: the user has no home directory"
+        self._pending: dict[int, bytes] = {}  # entries not written yet
         self._file = folder / f"{name}-{key}.sqlite" if folder is not None else None
         self._database: sqlite3.Connection | None = None
         if self._file is not None:
-            self._open(self._file)
+            self._open_database(self._file)
         if self._database is not None and self._file is not None:
-            _tidied(self._file, name)
+            _remove_stale_files(self._file, name)
 
     @property
-    def open(self) -> bool:
+    def is_open(self) -> bool:
+        """Whether the cache file is open."""
         return self._database is not None
 
-    def value(self, kind: str, name: str) -> Any:
-        """What was kept, or None."""
+    def get(self, kind: str, name: str) -> Any:
+        """Return the value with this kind and name, or None if it is missing or damaged, or if nothing is cached."""
         if self._database is None:
             return None
-        row = _row(kind, name)
-        data = self._rows.get(row)
+        row = _entry_id(kind, name)
+        data = self._pending.get(row)
         try:
             if data is None:
-                found = self._database.execute("SELECT data FROM entries WHERE id = ?", (row,)).fetchone()
-                data = found[0] if found is not None else None
-            return unpacked(data) if data is not None else None
-        except Unreadable:
-            return None  # a single entry that is damaged is computed and written again
+                record = self._database.execute("SELECT data FROM entries WHERE id = ?", (row,)).fetchone()
+                data = record[0] if record is not None else None
+            return unpack_value(data) if data is not None else None
+        except UNPACK_ERRORS:
+            return None  # the caller computes a damaged entry again and overwrites it
         except sqlite3.Error as error:
-            self._give_up(error)
+            self._disable(error)
             return None
 
-    def keep(self, kind: str, name: str, value: object) -> None:
-        """Keep a plain value that is not None."""
+    def put(self, kind: str, name: str, value: object) -> None:
+        """Store a plain value other than None. It is written with the next `flush`."""
         if self._database is not None:
-            self._rows[_row(kind, name)] = packed(value)
-            if len(self._rows) >= _TOGETHER:
+            self._pending[_entry_id(kind, name)] = pack_value(value)
+            if len(self._pending) >= _BATCH_SIZE:
                 self.flush()
 
     def flush(self) -> None:
-        """Write what is waiting; if another process is writing for long, it waits for the next time."""
-        if self._database is None or not self._rows:
+        """Write the pending entries. If another process holds the lock, they stay pending until the next flush.
+
+        Any other error, such as a full disk, turns the cache off (`note`).
+        """
+        if self._database is None or not self._pending:
             return
         try:
             with self._database:
                 self._database.execute("BEGIN IMMEDIATE")
-                self._database.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?)", self._rows.items())
-            self._rows.clear()
+                self._database.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?)", self._pending.items())
+            self._pending.clear()
         except sqlite3.Error as error:
-            if len(self._rows) > 8 * _TOGETHER or not _is_busy(error):
-                self._give_up(error)
+            if len(self._pending) > 8 * _BATCH_SIZE or not _is_busy(error):
+                self._disable(error)
 
     def close(self) -> None:
+        """Write the pending entries and close the file."""
         self.flush()
         if self._database is not None:
             self._database.close()
             self._database = None
 
-    def _open(self, path: Path) -> None:
+    def _open_database(self, path: Path) -> None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._database = _opened(path)
+            self._database = _connect_database(path)
             path.touch()
         except OSError as error:
             self.note = f"no cache in {path.parent}: {error.strerror}"
@@ -108,33 +115,33 @@ class Cache:
             if _is_busy(error) or not path.exists():
                 self.note = f"no cache in {path.parent}: {error}"
                 return
-            # Torn, or no cache at all: what is in it cannot be trusted.
+            # The file is damaged or not a cache, so that it is replaced.
             try:
-                _remove(path)
-                self._database = _opened(path)
-            except (OSError, sqlite3.Error) as again:
-                self.note = f"no cache in {path.parent}: {again}"
+                _remove_database(path)
+                self._database = _connect_database(path)
+            except (OSError, sqlite3.Error) as second_error:
+                self.note = f"no cache in {path.parent}: {second_error}"
 
-    def _give_up(self, error: sqlite3.Error) -> None:
-        """Go on without: what is damaged goes, what is only full stays."""
-        self.note = f"the cache {self._file} is not used any more: {error}"
-        self._rows.clear()
+    def _disable(self, error: sqlite3.Error) -> None:
+        """Continue without a cache. A damaged file is deleted; a full one stays."""
+        self.note = f"the cache {self._file} is disabled: {error}"
+        self._pending.clear()
         if self._database is not None:
             self._database.close()
             self._database = None
         if self._file is not None and not isinstance(error, sqlite3.OperationalError):
-            _remove(self._file)
+            _remove_database(self._file)
 
 
-def _opened(path: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+def _connect_database(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path, timeout=_LOCK_TIMEOUT, isolation_level=None)
     try:
-        database.execute(f"PRAGMA page_size = {_PAGE}")
+        database.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
         database.execute("PRAGMA journal_mode = WAL")
-        # After a power failure a cache may be torn; it is only a cache, and waiting for the disk would cost more.
+        # A power failure may damage the file, but rebuilding a cache is cheaper than syncing every write.
         database.execute("PRAGMA synchronous = OFF")
-        database.execute(f"PRAGMA max_page_count = {MOST_BYTES // _PAGE}")
-        database.execute(f"PRAGMA mmap_size = {MOST_BYTES}")
+        database.execute(f"PRAGMA max_page_count = {MAX_FILE_BYTES // _PAGE_SIZE}")
+        database.execute(f"PRAGMA mmap_size = {MAX_FILE_BYTES}")
         database.execute("CREATE TABLE IF NOT EXISTS entries (id INTEGER PRIMARY KEY, data BLOB NOT NULL)")
         database.execute("SELECT data FROM entries LIMIT 1").fetchone()
     except sqlite3.Error:
@@ -143,31 +150,31 @@ def _opened(path: Path) -> sqlite3.Connection:
     return database
 
 
-def _tidied(path: Path, name: str) -> None:
-    """Remove what another version left under the same name, and the oldest when all together is too much."""
+def _remove_stale_files(path: Path, name: str) -> None:
+    """Remove files with the same name and another key, and the oldest files if all files together are too large."""
     others = [file for file in path.parent.glob("*.sqlite") if file != path]
     for file in [file for file in others if file.name.startswith(f"{name}-")]:
         others.remove(file)
-        _remove(file)
+        _remove_database(file)
     try:
         sizes = {file: file.stat() for file in others}
         total = path.stat().st_size + sum(status.st_size for status in sizes.values())
         for file in sorted(others, key=lambda file: sizes[file].st_mtime):
-            if total <= MOST_TOGETHER:
+            if total <= MAX_TOTAL_BYTES:
                 break
             total -= sizes[file].st_size
-            _remove(file)
+            _remove_database(file)
     except OSError:
-        return  # another process is tidying up
+        return  # another process is removing files at the same time
 
 
-def _remove(path: Path) -> None:
+def _remove_database(path: Path) -> None:
     for suffix in ("", "-wal", "-shm"):
         Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
-def _row(kind: str, name: str) -> int:
-    """The number of an entry: 64 bits, as SQLite counts them."""
+def _entry_id(kind: str, name: str) -> int:
+    """Return the id of an entry: a signed 64-bit integer, as SQLite requires."""
     return xxhash.xxh3_64_intdigest(f"{kind}\0{name}".encode("utf-8", "surrogatepass")) - (1 << 63)
 
 

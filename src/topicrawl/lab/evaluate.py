@@ -1,7 +1,7 @@
-"""A crawl that exists, against pages that people judged: the evaluator of Batsakis 2007, section 4.2.
+"""Evaluate a stored crawl against pages judged relevant, as in Batsakis 2007, section 4.2.
 
-Every page that the crawl kept is compared with all pages judged relevant, by the cosine of their tf·idf vectors, and
-the largest cosine counts. Two criteria are made of it: how many pages are above a threshold, and the mean.
+The similarity of a page is its largest cosine with a page judged relevant, computed on tf·idf vectors. The two criteria
+are the number of pages above a threshold and the mean similarity.
 """
 
 from __future__ import annotations
@@ -12,135 +12,141 @@ from math import hypot
 from pathlib import Path
 
 from topicrawl import parse
-from topicrawl.collection.archive import Archive
-from topicrawl.collection.directory import topic_of
-from topicrawl.collection.store import Store, Stored
+from topicrawl.collection.archive import WarcArchive
+from topicrawl.collection.directory import load_crawl_topic
+from topicrawl.collection.store import CollectionStore, StoredVisit
 from topicrawl.errors import CollectionError, DamagedError, UsageError
 from topicrawl.fetch.replay import Recording
 from topicrawl.lab.measures import average_similarity, harvest_ratio
-from topicrawl.records import Link, Page, Response
-from topicrawl.text.lexicon import Lexicon
-from topicrawl.text.tokens import words as tokenise
+from topicrawl.models import Link, Page, Response
+from topicrawl.text.lexicon import LanguageLexicon
+from topicrawl.text.tokenizer import tokenise
 from topicrawl.topic import Topic
 
 
-class Crawled:
-    """The pages of a crawl's directory, in the order in which they were fetched; reading only."""
+class StoredCrawl:
+    """Read-only access to the pages of a crawl directory, in fetch order."""
 
     def __init__(self, directory: Path) -> None:
         if not (directory / "topicrawl.sqlite").is_file():
-            raise CollectionError(f"{directory} holds no crawl; name a directory that `topicrawl crawl` made")
-        self.topic: Topic = topic_of(directory)
-        self._store = Store(directory / "topicrawl.sqlite", readonly=True)
-        self._archive = Archive(directory)
-        self.lost: list[str] = []  # pages that no longer read back
+            raise CollectionError(f"{directory} holds no crawl; specify a directory created by `topicrawl crawl`")
+        self.topic: Topic = load_crawl_topic(directory)
+        self._store = CollectionStore(directory / "topicrawl.sqlite", readonly=True)
+        self._archive = WarcArchive(directory)
+        self.unreadable: list[str] = []  # URLs of pages that cannot be read from the archive
 
-    def pages(self) -> Iterator[tuple[Stored, Page]]:
-        """Every page that was kept, with its visit."""
-        for row in self._store.visits("failure IS NULL"):
-            page = self._page(row)
+    def iter_pages(self) -> Iterator[tuple[StoredVisit, Page]]:
+        """Yield every stored page with its visit, in fetch order. Pages that cannot be read are skipped."""
+        for row in self._store.iterate_visits("failure IS NULL"):
+            page = self._load_page(row)
             if page is not None:
                 yield row, page
             else:
-                self.lost.append(row.url)
+                self.unreadable.append(row.url)
 
-    def visits(self) -> Iterator[Stored]:
-        """The visits that brought a page home."""
-        return self._store.visits("failure IS NULL")
+    def iter_visits(self) -> Iterator[StoredVisit]:
+        """Yield the visits that stored a page."""
+        return self._store.iterate_visits("failure IS NULL")
 
-    def page(self, url: str) -> Page | None:
-        """A page by its address."""
-        row = self._store.visit_of(url)
-        return self._page(row) if row is not None else None
+    def get_page(self, url: str) -> Page | None:
+        """Return the page with this URL, or None if the crawl has no readable page there."""
+        row = self._store.find_visit(url)
+        return self._load_page(row) if row is not None else None
 
-    def _page(self, row: Stored) -> Page | None:
-        if row.spot is None:
+    def _load_page(self, row: StoredVisit) -> Page | None:
+        if row.location is None:
             return None
         try:
-            return read(self._archive.read(row.spot), row.url)
+            return parse_page(self._archive.read_response(row.location), row.url)
         except DamagedError:
             return None
 
     def close(self) -> None:
+        """Close the archive and the store."""
         self._archive.close()
         self._store.close()
 
 
-def read(response: Response, url: str) -> Page | None:
-    page = parse.read(response, Link(url), context=False)
+def parse_page(response: Response, url: str) -> Page | None:
+    """Parse a response. Return None if it is not a page."""
+    page = parse.parse_response(response, Link(url), context=False)
     return page if isinstance(page, Page) else None
 
 
-class Likeness:
-    """The largest cosine of a page with any of some pages.
+class MaxCosineSimilarity:
+    """Largest cosine similarity of a page with the pages judged relevant.
 
-        likeness(p) = maxⱼ Σₜ Wpt·Wjt / (√Σ Wpt² · √Σ Wjt²),   W = tf · idf
+        similarity(p) = maxⱼ Σₜ Wpt·Wjt / (√Σ Wpt² · √Σ Wjt²),   W = tf · idf
 
-    p: the page; j: a page judged relevant; t: a term.
+    p is the page, j a page judged relevant and t a term.
 
-    >>> from topicrawl.text.lexicon import lexicon
-    >>> like = Likeness([Page("a", words=("owl", "night")), Page("b", words=("fox",))], lexicon("xx"))
+    >>> from topicrawl.text.lexicon import load_lexicon
+    >>> like = MaxCosineSimilarity([Page("a", words=("owl", "night")), Page("b", words=("fox",))], load_lexicon("xx"))
     >>> round(like(Page("c", words=("owl", "night", "owl", "night"))), 6), like(Page("d", words=("train",)))
     (1.0, 0.0)
     """
 
-    def __init__(self, judged: Sequence[Page], lexicon: Lexicon) -> None:
+    def __init__(self, judged: Sequence[Page], lexicon: LanguageLexicon) -> None:
         self._lexicon = lexicon
-        # Term → (number of the judged page, weight): only terms that both pages have cost anything.
+        # Inverted index, term → [(number of the judged page, weight)], so that only common terms cost time.
         self._index: dict[str, list[tuple[int, float]]] = {}
         self._count = len(judged)
         for number, page in enumerate(judged):
-            for term, weight in self._unit(page).items():
+            for term, weight in self._unit_vector(page).items():
                 self._index.setdefault(term, []).append((number, weight))
 
     def __call__(self, page: Page) -> float:
         products = [0.0] * self._count
-        for term, weight in self._unit(page).items():
+        for term, weight in self._unit_vector(page).items():
             for number, other in self._index.get(term, ()):
                 products[number] += weight * other
         return min(1.0, max(products, default=0.0))
 
-    def _unit(self, page: Page) -> dict[str, float]:
-        """The page's vector, of length 1; empty for a page without words."""
-        weights = self._lexicon.weights((*tokenise(page.title), *page.words))
+    def _unit_vector(self, page: Page) -> dict[str, float]:
+        """Return the tf·idf vector of a page, normalised to length 1. It is empty for a page without words."""
+        weights = self._lexicon.compute_weights((*tokenise(page.title), *page.words))
         length = hypot(*weights.values())
         return {term: weight / length for term, weight in weights.items()} if length else {}
 
 
 @dataclass(frozen=True)
-class Score:
-    """What the evaluator found."""
+class EvaluationResult:
+    """Result of `evaluate_crawl`. The similarity of a page is its largest cosine with a page judged relevant."""
 
     threshold: float
-    judged: int  # pages judged relevant that were there to compare with
-    similarities: list[float] = field(repr=False)  # of each page, in the order of the crawl
+    judged: int  # number of readable pages judged relevant
+    similarities: list[float] = field(repr=False)  # of each page, in fetch order
 
     @property
     def pages(self) -> int:
+        """Number of pages of the crawl."""
         return len(self.similarities)
 
     @property
     def relevant(self) -> int:
+        """Number of pages whose similarity to a page judged relevant is above the threshold."""
         return sum(value > self.threshold for value in self.similarities)
 
     @property
     def harvest_ratio(self) -> float:
+        """Share of pages whose similarity to a page judged relevant is above the threshold."""
         return harvest_ratio(self.similarities, self.threshold)
 
     @property
     def average_similarity(self) -> float:
+        """Mean over the pages of their largest cosine with a page judged relevant."""
         return average_similarity(self.similarities)
 
-    def found(self) -> list[int]:
-        """How many pages above the threshold there were after each page."""
+    def cumulative_relevant(self) -> list[int]:
+        """Return for each page how many pages up to it, in fetch order, are above the threshold."""
         counts, count = [], 0
         for value in self.similarities:
             count += value > self.threshold
             counts.append(count)
         return counts
 
-    def averages(self) -> list[float]:
-        """The average similarity after each page."""
+    def cumulative_averages(self) -> list[float]:
+        """Return for each page the mean similarity of the pages up to it, in fetch order."""
         means, total = [], 0.0
         for number, value in enumerate(self.similarities, 1):
             total += value
@@ -148,15 +154,15 @@ class Score:
         return means
 
 
-def judged_pages(
-    urls: Sequence[str], crawled: Crawled, recording: Recording | None = None
+def load_judged_pages(
+    urls: Sequence[str], crawl: StoredCrawl, recording: Recording | None = None
 ) -> tuple[list[Page], list[str]]:
-    """The pages of some addresses, from the crawl or else from a recorded web; and the addresses found in neither."""
+    """Load pages by URL from the crawl or else from a recorded web. Return them with the URLs found in neither."""
     pages, missing = [], []
     for url in dict.fromkeys(urls):
-        page = crawled.page(url)
-        if page is None and recording is not None and recording.known(url):
-            page = read(recording.answer(url), url)
+        page = crawl.get_page(url)
+        if page is None and recording is not None and recording.contains(url):
+            page = parse_page(recording.get_response(url), url)
         if page is None or not page.words:
             missing.append(url)
         else:
@@ -164,12 +170,17 @@ def judged_pages(
     return pages, missing
 
 
-def evaluate(crawled: Crawled, judged: Sequence[Page], threshold: float = 0.75) -> Score:
-    """Compare every page of a crawl with the pages judged relevant."""
+def evaluate_crawl(crawl: StoredCrawl, judged: Sequence[Page], threshold: float = 0.75) -> EvaluationResult:
+    """Compare every page of a crawl with the pages judged relevant.
+
+    Raise `UsageError` if no judged page is given, or if the crawl has stored no page.
+    """
     if not judged:
-        raise UsageError("none of the pages judged relevant could be read: name a recorded web that has them (--from)")
-    like = Likeness(judged, crawled.topic.lexicon)
-    similarities = [like(page) for _, page in crawled.pages()]
+        raise UsageError(
+            "none of the pages judged relevant can be read: specify a recorded web that contains them (--from)"
+        )
+    similarity = MaxCosineSimilarity(judged, crawl.topic.lexicon)
+    similarities = [similarity(page) for _, page in crawl.iter_pages()]
     if not similarities:
-        raise UsageError("the crawl has kept no page yet: there is nothing to evaluate")
-    return Score(threshold, len(judged), similarities)
+        raise UsageError("the crawl has stored no page yet: there is nothing to evaluate")
+    return EvaluationResult(threshold, len(judged), similarities)

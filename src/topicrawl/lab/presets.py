@@ -1,8 +1,9 @@
-"""The six topics of Batsakis 2007 (section 4.3, figure 11), to repeat its experiments on.
+"""Topic presets: the six topics of Batsakis 2007 (section 4.3, figure 11), to repeat its experiments.
 
-The thesis gave each crawler the topic's own words, one page of the Yahoo directory to start from, and 1,000 pages; 50
-pages judged relevant measured what came home. For two topics the start was the directory's page on the topic, for four
-a page far above it. That directory is gone. The seeds here are categories of Wikipedia that stand as near or as far.
+In the thesis, each crawler starts with the words of the topic and one page of the Yahoo directory, and fetches 1,000
+pages. The result is measured with 50 pages judged relevant. The seed is the directory page of the topic for two topics
+and a page far above it for the other four. The Yahoo directory no longer exists. The seeds here are Wikipedia
+categories at a similar distance from the topic.
 """
 
 from __future__ import annotations
@@ -18,46 +19,46 @@ _YAHOO = "http://dir.yahoo.com/"
 
 
 @dataclass(frozen=True, slots=True)
-class Preset:
-    """A topic of the thesis."""
+class TopicPreset:
+    """A topic of the thesis with its seeds."""
 
     name: str
-    began: str  # where the thesis began
-    seed: str  # where to begin today
+    original_seed: str  # seed in the thesis
+    seed: str  # seed today
 
-    def topic(self) -> Topic:
-        """The topic in the words of the thesis.
+    def build_topic(self) -> Topic:
+        """Return the topic with the words of the thesis.
 
-        >>> dict(preset("first aid").topic().words)
+        >>> dict(get_preset("first aid").build_topic().words)
         {'first': 1.0, 'aid': 1.0}
         """
         return replace(Topic.of(self.name), origin=f"preset {self.name!r}: Batsakis 2007, figure 11; seed: {self.seed}")
 
 
 PRESETS = (
-    Preset(
+    TopicPreset(
         "linux",
         f"{_YAHOO}Computers_and_Internet/Software/Operating_Systems/UNIX/Linux",
         f"{_WIKIPEDIA}Linux",
     ),
-    Preset("asthma", f"{_YAHOO}Health/Diseases_and_Conditions/Asthma/", f"{_WIKIPEDIA}Asthma"),
-    Preset("robotics", f"{_YAHOO}Science/Computer_Science/", f"{_WIKIPEDIA}Computer_science"),
-    Preset("dengue fever", "http://health.yahoo.com/", f"{_WIKIPEDIA}Health"),
-    Preset("java programming", f"{_YAHOO}Computers_and_Internet/", f"{_WIKIPEDIA}Computing"),
-    Preset("first aid", f"{_YAHOO}Health/", f"{_WIKIPEDIA}Health"),
+    TopicPreset("asthma", f"{_YAHOO}Health/Diseases_and_Conditions/Asthma/", f"{_WIKIPEDIA}Asthma"),
+    TopicPreset("robotics", f"{_YAHOO}Science/Computer_Science/", f"{_WIKIPEDIA}Computer_science"),
+    TopicPreset("dengue fever", "http://health.yahoo.com/", f"{_WIKIPEDIA}Health"),
+    TopicPreset("java programming", f"{_YAHOO}Computers_and_Internet/", f"{_WIKIPEDIA}Computing"),
+    TopicPreset("first aid", f"{_YAHOO}Health/", f"{_WIKIPEDIA}Health"),
 )
 
 
-def preset(name: str) -> Preset:
-    """The preset of a name, whatever its case and its blanks; an unknown one names the nearest.
+def get_preset(name: str) -> TopicPreset:
+    """Return a preset by name, ignoring case, hyphens and underscores. The error for an unknown name suggests one.
 
-    >>> preset("Dengue-Fever").seed
+    >>> get_preset("Dengue-Fever").seed
     'https://en.wikipedia.org/wiki/Category:Health'
     """
-    wanted = " ".join(name.lower().replace("-", " ").replace("_", " ").split())
-    named = {item.name: item for item in PRESETS}
-    if wanted in named:
-        return named[wanted]
-    near = difflib.get_close_matches(wanted, named, 1)
-    hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(named)}"
-    raise TopicError(f"no preset is called {name!r}; {hint}")
+    normalized = " ".join(name.lower().replace("-", " ").replace("_", " ").split())
+    presets_by_name = {item.name: item for item in PRESETS}
+    if normalized in presets_by_name:
+        return presets_by_name[normalized]
+    close_matches = difflib.get_close_matches(normalized, presets_by_name, 1)
+    hint = f"did you mean {close_matches[0]!r}?" if close_matches else f"presets are {', '.join(presets_by_name)}"
+    raise TopicError(f"there is no preset {name!r}; {hint}")

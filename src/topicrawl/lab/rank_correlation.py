@@ -1,7 +1,7 @@
-"""How much two orders of the same things agree: Spearman's ρ and Kendall's τ-b, with ties.
+"""Rank correlation of two orders of the same items: Spearman's ρ and Kendall's τ-b, both with ties.
 
-Both are 1 for the same order, −1 for the reverse, near 0 for orders that have nothing to do with each other, and 0
-where one of the orders ties everything and so is none.
+Both are 1 for the same order, −1 for the reverse order and near 0 for unrelated orders. They are 0 if all items are
+tied in one of the orders.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from math import fsum, sqrt
 
 
 def ranks(values: Sequence[float]) -> list[float]:
-    """The rank of each value, 1 for the smallest; equal values share the mean of their ranks.
+    """Return the rank of each value, 1 for the smallest. Equal values share the mean of their ranks.
 
     >>> ranks([10, 30, 20, 30])
     [1.0, 3.5, 2.0, 3.5]
@@ -24,60 +24,61 @@ def ranks(values: Sequence[float]) -> list[float]:
 
 
 def spearman(a: Sequence[float], b: Sequence[float]) -> float:
-    """Spearman's rank correlation: Pearson's correlation of the ranks.
+    """Return Spearman's rank correlation: Pearson's correlation of the ranks.
 
         ρ = Σ (rᵢ − r̄)(sᵢ − s̄) / √(Σ (rᵢ − r̄)² · Σ (sᵢ − s̄)²),   without ties 1 − 6 Σ (rᵢ − sᵢ)² / (n³ − n)
 
-    a, b: a value for each thing, in the same order of things; r, s: their ranks. One swap of neighbours in four:
+    a and b contain one value per item, in the same order of items; r and s are their ranks. Example with one swap of
+    neighbours among four items:
 
     >>> round(spearman([1, 2, 3, 4], [1, 2, 4, 3]), 6)
     0.8
     >>> spearman([1, 2, 3], [30, 20, 10]), spearman([1, 2, 3], [5, 5, 5])
     (-1.0, 0.0)
     """
-    _check(a, b)
+    _check_lengths(a, b)
     middle = (len(a) + 1) / 2
     left = [rank - middle for rank in ranks(a)]
     right = [rank - middle for rank in ranks(b)]
     spread = sqrt(fsum(x * x for x in left) * fsum(y * y for y in right))
-    return _bounded(fsum(x * y for x, y in zip(left, right, strict=True)), spread)
+    return _bounded_ratio(fsum(x * y for x, y in zip(left, right, strict=True)), spread)
 
 
 def kendall(a: Sequence[float], b: Sequence[float]) -> float:
-    """Kendall's τ-b: the share of pairs in the same order, less the share in the reverse, corrected for ties.
+    """Return Kendall's τ-b: the share of concordant pairs minus the share of discordant pairs, corrected for ties.
 
         τ = (C − D) / √((P − Tₐ)(P − T_b))
 
-    P: all pairs; C, D: pairs that both order alike, or in reverse; T: pairs that one of the orders ties. One of six
-    pairs is reversed, so (5 − 1) / 6:
+    P is the number of pairs; C and D are the numbers of concordant and discordant pairs; T is the number of pairs tied
+    in one of the orders. Example with one of six pairs reversed, (5 − 1) / 6:
 
     >>> round(kendall([1, 2, 3, 4], [1, 2, 4, 3]), 6)
     0.666667
     >>> kendall([1, 2, 3], [30, 20, 10]), round(kendall([1, 1, 2], [1, 2, 3]), 6)
     (-1.0, 0.816497)
     """
-    _check(a, b)
-    alike = sum(_sign(a[i] - a[j]) * _sign(b[i] - b[j]) for i in range(len(a)) for j in range(i))
+    _check_lengths(a, b)
+    concordance = sum(_sign(a[i] - a[j]) * _sign(b[i] - b[j]) for i in range(len(a)) for j in range(i))
     pairs = len(a) * (len(a) - 1) // 2
-    return _bounded(alike, sqrt((pairs - _tied(a)) * (pairs - _tied(b))))
+    return _bounded_ratio(concordance, sqrt((pairs - _count_tied_pairs(a)) * (pairs - _count_tied_pairs(b))))
 
 
-def exact_ranks(a: Sequence[float], b: Sequence[float]) -> int:
-    """How many things have the same rank in both orders.
+def count_equal_ranks(a: Sequence[float], b: Sequence[float]) -> int:
+    """Return the number of items with the same rank in both orders.
 
-    >>> exact_ranks([1, 2, 3, 4], [10, 20, 40, 30])
+    >>> count_equal_ranks([1, 2, 3, 4], [10, 20, 40, 30])
     2
     """
-    _check(a, b)
+    _check_lengths(a, b)
     return sum(x == y for x, y in zip(ranks(a), ranks(b), strict=True))
 
 
-def _check(a: Sequence[float], b: Sequence[float]) -> None:
+def _check_lengths(a: Sequence[float], b: Sequence[float]) -> None:
     if len(a) != len(b):
-        raise ValueError(f"{len(a)} and {len(b)} values: both orders are of the same things")
+        raise ValueError(f"{len(a)} and {len(b)} values: both orders must contain the same items")
 
 
-def _tied(values: Iterable[float]) -> int:
+def _count_tied_pairs(values: Iterable[float]) -> int:
     return sum(count * (count - 1) // 2 for count in Counter(values).values())
 
 
@@ -85,5 +86,5 @@ def _sign(number: float) -> int:
     return (number > 0) - (number < 0)
 
 
-def _bounded(product: float, spread: float) -> float:
+def _bounded_ratio(product: float, spread: float) -> float:
     return max(-1.0, min(1.0, product / spread)) if spread else 0.0

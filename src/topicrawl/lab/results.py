@@ -1,4 +1,4 @@
-"""Results of a comparison in a file of JSON lines: appended as they come, found again by what they depend on."""
+"""Results of a comparison in a JSON Lines file: appended run by run and looked up by a key of their inputs."""
 
 from __future__ import annotations
 
@@ -12,59 +12,68 @@ import xxhash
 
 from topicrawl.errors import SpaceError, UsageError
 
-Row = dict[str, Any]
+ResultRow = dict[str, Any]
 
 
-def key_of(values: Mapping[str, Any]) -> str:
-    """A short name for all that a result depends on.
+def result_key(values: Mapping[str, Any]) -> str:
+    """Return a hash of all values that a result depends on.
 
-    >>> key_of({"a": 1, "b": [2]}) == key_of({"b": [2], "a": 1}) != key_of({"a": 1, "b": [3]})
+    >>> result_key({"a": 1, "b": [2]}) == result_key({"b": [2], "a": 1}) != result_key({"a": 1, "b": [3]})
     True
     """
     return xxhash.xxh3_128_hexdigest(json.dumps(values, sort_keys=True, ensure_ascii=False).encode())
 
 
-class Results:
-    """The rows of a file by their key; a line that was cut off by a kill is passed over."""
+class ResultsFile:
+    """Append-only file of result rows, indexed by key. A truncated last line, as after a kill, is ignored.
+
+    The constructor raises `UsageError` if the file cannot be written.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._rows: dict[str, Row] = {}
+        self._rows: dict[str, ResultRow] = {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             data = path.read_bytes() if path.exists() else b""
             self._file = path.open("ab")
             if data and not data.endswith(b"\n"):
-                self._file.write(b"\n")  # what comes next must not join the line that was cut off
+                self._file.write(b"\n")  # start a new line after the truncated one
         except OSError as error:
             raise UsageError(f"{path} cannot be written: {error.strerror}") from error
         for line in data.split(b"\n"):
-            row = _row(line)
+            row = _parse_line(line)
             if row is not None:
                 self._rows[row["key"]] = row
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def row(self, key: str) -> Row | None:
+    def get_row(self, key: str) -> ResultRow | None:
+        """Return the row with this key, or None if there is none."""
         return self._rows.get(key)
 
+    def list_rows(self) -> list[ResultRow]:
+        """Return all rows, also those of other inputs or older code."""
+        return list(self._rows.values())
+
     def add(self, key: str, row: Mapping[str, Any]) -> None:
-        """Keep a row; it is in the file before this returns."""
-        whole = {"key": key, **row}
+        """Append a row under a key and sync it to disk. Raise `SpaceError` if it cannot be written."""
+        keyed_row = {"key": key, **row}
         try:
-            self._file.write(json.dumps(whole, ensure_ascii=False).encode() + b"\n")
+            self._file.write(json.dumps(keyed_row, ensure_ascii=False).encode() + b"\n")
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
             raise SpaceError(f"{self.path} cannot be written: {error.strerror}") from error
-        self._rows[key] = whole
+        self._rows[key] = keyed_row
 
     def close(self) -> None:
+        """Close the file."""
         self._file.close()
 
 
-def _row(line: bytes) -> Row | None:
+def _parse_line(line: bytes) -> ResultRow | None:
     try:
         row = json.loads(line)
     except ValueError:

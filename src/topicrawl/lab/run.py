@@ -1,92 +1,99 @@
-"""One crawl of a comparison, from plain values to plain values, so that any process can make it."""
+"""Execute one run of a comparison. Requests and results are plain values, so that any process can execute them."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from time import process_time
 from typing import Any
 
-from topicrawl.crawl import Crawl, seed_links
+from topicrawl.engine.crawl import Crawl, build_seed_links
 from topicrawl.errors import TopicrawlError
-from topicrawl.lab.foresight import foretold
-from topicrawl.lab.oracle import greedy, upper_bound
-from topicrawl.lab.simulate import Task, prepared
-from topicrawl.lab.web import ParsedWeb
-from topicrawl.records import Around
+from topicrawl.lab.oracle import greedy_order, upper_bound
+from topicrawl.lab.parsed_web import ParsedWeb
+from topicrawl.lab.recall_forecast import forecast_run
+from topicrawl.lab.simulate import Task, prepare_crawl
+from topicrawl.models import LinkContextLevel
 from topicrawl.topic import Topic
 
 ORACLE = "oracle"
 
 
 @dataclass(frozen=True)
-class Run:
-    """What is to be crawled and counted. The strategy `oracle` is no crawler: it knows the web."""
+class RunSpec:
+    """Specification of one run. The strategy `oracle` is the greedy oracle, which knows the whole web."""
 
     web: str
     words: str
     seeds: Sequence[str]
     strategy: str
     fetches: int
-    targets: Sequence[str]  # that count: reached by links, no seeds, no examples
+    targets: Sequence[str]  # reachable relevant pages without seeds and examples
     relevant: Sequence[str] = ()
     irrelevant: Sequence[str] = ()
-    sessions: bool = False  # whether the strategy is given the web's browsing sessions
+    sessions: bool = False  # whether the strategy receives the browsing sessions of the web
     cache: str | None = None
     cached: bool = True
+    languages: Sequence[str] = ()  # languages of the words; empty: English
 
-    def opened(self) -> ParsedWeb:
+    def open_web(self) -> ParsedWeb:
+        """Open the web of the run."""
         return ParsedWeb(Path(self.web), cache=Path(self.cache) if self.cache else None, cached=self.cached)
 
 
 @dataclass(frozen=True)
-class Reading:
-    """A web that is to be parsed before crawls are timed on it."""
+class ParseSpec:
+    """Specification of a web to parse before the timed runs."""
 
     web: str
-    context: int  # as `topicrawl.records.Around`
+    context: int  # value of `topicrawl.models.LinkContextLevel`
     styles: bool
     cache: str | None = None
     cached: bool = True
 
 
-def ran(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer to a request: a `Run` or a `Reading` as plain values. What the user can mend is named in `failure`."""
+def execute_request(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Execute a request, which is a `RunSpec` or a `ParseSpec` as plain values, and return the result.
+
+    If the run fails with an error that the user can correct, the result contains its message in `failure`.
+    """
     try:
-        if "strategy" not in asked:
-            return _read(Reading(**asked))
-        run = Run(**asked)
-        return _known_all(run) if run.strategy == ORACLE else _crawled(run)
+        if "strategy" not in request:
+            return _parse_web(ParseSpec(**request))
+        run = RunSpec(**request)
+        return _run_oracle(run) if run.strategy == ORACLE else _run_crawl(run)
     except TopicrawlError as error:
         return {"failure": str(error)}
 
 
-def _crawled(run: Run) -> dict[str, Any]:
-    web = run.opened()
+def _run_crawl(run: RunSpec) -> dict[str, Any]:
+    web = run.open_web()
     topic = Topic.of(run.words).with_examples(run.relevant, run.irrelevant)
+    if run.languages:
+        topic = replace(topic, languages=tuple(run.languages))
     task = Task(topic, run.seeds, run.strategy, run.fetches, web.sessions if run.sessions else ())
-    begun = process_time()
-    crawl = prepared(web, task)
+    started = process_time()
+    crawl = prepare_crawl(web, task)
     trained = process_time()
-    fetched, judged = asyncio.run(_fetched(crawl, task))
+    fetched, judged = asyncio.run(_collect_fetches(crawl, task))
     done = process_time()
-    found = steps_of(fetched, run.targets)
+    target_steps = find_target_steps(fetched, run.targets)
     web.close()
     return {
         "fetches": len(fetched),
-        "found": found,
-        "foresight": {"judged": foretold(judged, len(fetched)), "labels": foretold(found, len(fetched))},
-        "training": round(trained - begun, 4),
+        "found": target_steps,
+        "foresight": {"judged": forecast_run(judged, len(fetched)), "labels": forecast_run(target_steps, len(fetched))},
+        "training": round(trained - started, 4),
         "cpu": round(done - trained, 4),
     }
 
 
-async def _fetched(crawl: Crawl, task: Task) -> tuple[list[str], list[int]]:
-    """Where every fetch ended, and which ones brought a page that the crawl itself judges relevant."""
-    await crawl.seed(seed_links(task.seeds))
+async def _collect_fetches(crawl: Crawl, task: Task) -> tuple[list[str], list[int]]:
+    """Return the final URL of every fetch, and the numbers of the fetches whose page the crawl judged relevant."""
+    await crawl.add_seeds(build_seed_links(task.seeds))
     urls, judged = [], []
     async for visit in crawl.visits():
         urls.append(visit.url)
@@ -95,40 +102,40 @@ async def _fetched(crawl: Crawl, task: Task) -> tuple[list[str], list[int]]:
     return urls, judged
 
 
-def _known_all(run: Run) -> dict[str, Any]:
-    web = run.opened()
-    begun = process_time()
-    graph = web.graph()
-    seeds = list(dict.fromkeys(web.answer(url).final_url for url in run.seeds))
-    order = greedy(graph, seeds, run.targets)[: run.fetches]
+def _run_oracle(run: RunSpec) -> dict[str, Any]:
+    web = run.open_web()
+    started = process_time()
+    graph = web.build_graph()
+    seeds = list(dict.fromkeys(web.get_response(url).final_url for url in run.seeds))
+    order = greedy_order(graph, seeds, run.targets)[: run.fetches]
     bound = upper_bound(graph, seeds, run.targets, run.fetches)
     web.close()
     return {
         "fetches": len(order),
-        "found": steps_of(order, run.targets),
+        "found": find_target_steps(order, run.targets),
         "bound": [step for step, (before, now) in enumerate(pairwise((0, *bound)), 1) for _ in range(now - before)],
         "training": 0.0,
-        "cpu": round(process_time() - begun, 4),
-    }  # fmt: skip
+        "cpu": round(process_time() - started, 4),
+    }
 
 
-def _read(asked: Reading) -> dict[str, Any]:
-    web = ParsedWeb(Path(asked.web), cache=Path(asked.cache) if asked.cache else None, cached=asked.cached)
-    seconds = web.read_all(context=Around(asked.context), styles=asked.styles)
+def _parse_web(spec: ParseSpec) -> dict[str, Any]:
+    web = ParsedWeb(Path(spec.web), cache=Path(spec.cache) if spec.cache else None, cached=spec.cached)
+    seconds = web.parse_all(context=LinkContextLevel(spec.context), styles=spec.styles)
     web.close()
     return {"seconds": seconds}
 
 
-def steps_of(fetched: Iterable[str], targets: Iterable[str]) -> list[int]:
-    """The fetches that found a target, each target once.
+def find_target_steps(fetched: Iterable[str], targets: Iterable[str]) -> list[int]:
+    """Return the numbers of the fetches that found a target for the first time.
 
-    >>> steps_of(["seed", "owl", "fox", "owl", "wren"], ["owl", "wren"])
+    >>> find_target_steps(["seed", "owl", "fox", "owl", "wren"], ["owl", "wren"])
     [2, 5]
     """
-    left = set(targets)
-    found = []
+    remaining = set(targets)
+    steps = []
     for step, url in enumerate(fetched, 1):
-        if url in left:
-            left.remove(url)
-            found.append(step)
-    return found
+        if url in remaining:
+            remaining.remove(url)
+            steps.append(step)
+    return steps

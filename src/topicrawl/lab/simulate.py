@@ -1,9 +1,10 @@
-"""The live loop over a recorded web: one fetch at a time, no delays, no sockets, nothing peeked at.
+"""Simulate a crawl on a recorded web with the same crawl loop as a live crawl.
 
-Links that lead out of the recording are not offered (a closed world); in an open world each costs one fetch and fails.
-The trap rules are off, because a recording is finite. So are noindex and nofollow: nobody is asked anew, and what the
-authors thought of search engines has no say in an experiment. Pages that repeat others count (see `distinct.py`).
-Same inputs, same visits, whatever the hash seed or time.
+The simulation makes one fetch at a time, without delays or network connections, and the strategy sees only what it has
+fetched. In a closed world, links that lead out of the recording are not offered to the frontier. In an open world each
+such link costs one fetch, which fails. Trap detection is off, because a recording is finite. The directives noindex
+and nofollow are ignored, because a simulation sends no requests to the hosts. Duplicate pages count as pages unless
+`Task.distinct` is set (see `deduplication.py`). The visits depend only on the inputs, not on the hash seed or the time.
 """
 
 from __future__ import annotations
@@ -14,60 +15,52 @@ from functools import partial
 from random import Random
 
 from topicrawl import parse, strategies
-from topicrawl.budget import Budget
-from topicrawl.crawl import Crawl, seed_links
+from topicrawl.engine.context import CrawlContext
+from topicrawl.engine.crawl import Crawl, build_seed_links
+from topicrawl.engine.limits import CrawlLimits
+from topicrawl.engine.link_filter import LinkFilter
+from topicrawl.engine.recorded_training_data import RecordedTrainingData
+from topicrawl.engine.sinks import NullSink
 from topicrawl.errors import SeedError
 from topicrawl.fetch.replay import Recording
-from topicrawl.frontier.contract import Rules
-from topicrawl.frontier.memory import Memory
-from topicrawl.lab.material import Recorded
-from topicrawl.lab.web import ParsedWeb
-from topicrawl.parts import Found, Parts
-from topicrawl.placing import Fences
-from topicrawl.records import Around, Link, Parse, Response, Visit
-from topicrawl.relevance import guest
-from topicrawl.relevance.tongues import judge_of
+from topicrawl.frontier.base import FrontierRules
+from topicrawl.frontier.memory import MemoryFrontier
+from topicrawl.lab.parsed_web import ParsedWeb
+from topicrawl.models import LinkContextLevel, ParseFunction, Visit
+from topicrawl.parse.parser_cache import ParserCache
+from topicrawl.relevance import plugin
+from topicrawl.relevance.base import LearnsFromPages, Relevance
+from topicrawl.relevance.multilingual import build_vsm
+from topicrawl.relevance.topic_judge import TopicJudge
 from topicrawl.relevance.vsm import Vsm
-from topicrawl.strategies.strategy import Setting
+from topicrawl.strategies.base import StrategyContext
+from topicrawl.strategies.training.training_data import get_example_pages
 from topicrawl.topic import Topic
 
 
 @dataclass(frozen=True)
 class Task:
-    """One crawl to simulate."""
+    """Configuration of one simulated crawl."""
 
     topic: Topic
     seeds: Sequence[str]
-    strategy: str  # as on the command line
+    strategy: str  # name or name:parameter=value, as on the command line
     fetches: int
     sessions: Sequence[Sequence[str]] = ()
     open_world: bool = False
     random_seed: int = 0
-    judge: str = ""  # a judge of one's own, as on the command line; "": the topic's words
-    distinct: bool = False  # whether pages that repeat others are left out, as a live crawl does
-
-
-class Forget:
-    """Keeps nothing: a simulated visit is looked at and dropped."""
-
-    def step_of(self, link: Link) -> int | None:
-        return None
-
-    def keep(self, found: Sequence[Found]) -> None:
-        pass
-
-    def settled(self) -> None:
-        pass
-
-    def retry(self, link: Link, response: Response, attempt: int) -> None:
-        pass
+    judge: str = ""  # user-defined relevance model, as on the command line; "" for the built-in model
+    distinct: bool = False  # whether duplicate pages are rejected, as in a live crawl
 
 
 async def simulate(web: Recording | ParsedWeb, task: Task) -> AsyncIterator[Visit]:
-    """The visits of one task, in order; over a parsed web the same ones, sooner."""
-    crawl = prepared(web, task)
+    """Run a simulated crawl and yield its visits in order.
+
+    A `ParsedWeb` gives the same visits as the plain `Recording`, but faster.
+    """
+    crawl = prepare_crawl(web, task)
     try:
-        await crawl.seed(seed_links(task.seeds))
+        await crawl.add_seeds(build_seed_links(task.seeds))
         async for visit in crawl.visits():
             yield visit
     finally:
@@ -75,52 +68,60 @@ async def simulate(web: Recording | ParsedWeb, task: Task) -> AsyncIterator[Visi
             web.flush()
 
 
-def prepared(web: Recording | ParsedWeb, task: Task) -> Crawl:
-    """The crawl of a task, trained and put together, before its first fetch."""
+def prepare_crawl(web: Recording | ParsedWeb, task: Task) -> Crawl:
+    """Build the crawl of a task and train its strategy. The crawl has not fetched anything yet."""
     for url in task.seeds:
-        if not web.known(url):
+        if not web.contains(url):
             raise SeedError(f"the seed {url} is not in the recorded web")
-    strategy = strategies.make(task.strategy)
-    wants = Wants(task, styles=strategy.styles, context=strategy.context)
-    vsm, material, read = wants.of_parsed(web) if isinstance(web, ParsedWeb) else wants.of_plain(web)
-    if task.judge:
-        vsm.judge = guest.make(task.judge, task.topic)
-    strategy.begin(Setting(task.topic, vsm, Random(task.random_seed)))
-    strategy.prepare(material)
-    remembered = None
-    if task.distinct:
-        # It needs numpy, which most crawls over recordings do without.
-        from topicrawl.lab.distinct import Remembered
-
-        remembered = Remembered()
-    parts = Parts(
-        frontier=Memory(Rules(delay=0.0, parallel=0), lambda: 0.0),
-        fetch=web,
-        parse=read,
-        relevance=vsm,
-        strategy=strategy,
-        keep=remembered or Forget(),
-        twin_of=remembered.duplicates.twin if remembered is not None else None,
-        clock=lambda: 0.0,
-        explained=False,
-        fences=Fences(scope=None if task.open_world else web.known, directives=False),
+    strategy = strategies.create_strategy(task.strategy)
+    inputs = SimulationInputs(task, styles=strategy.needs_styles, context=strategy.link_context)
+    vsm, training_data, parse_page = (
+        inputs.build_for_parsed_web(web) if isinstance(web, ParsedWeb) else inputs.build_for_recording(web)
     )
-    return Crawl(parts, Budget(fetches=task.fetches, concurrency=1, attempts=1))
+    judge = plugin.load_judge(task.judge, task.topic) if task.judge else None
+    strategy.bind(StrategyContext(task.topic, vsm, Random(task.random_seed), judge=judge))
+    strategy.fit(training_data)
+    relevance: Relevance = TopicJudge(vsm) if judge is None else judge
+    if isinstance(relevance, LearnsFromPages):
+        relevance.learn_examples(*get_example_pages(training_data))
+    deduplicating_sink = None
+    if task.distinct:
+        # Imported here, because deduplication needs numpy and most simulations do not.
+        from topicrawl.lab.deduplication import DeduplicatingSink
+
+        deduplicating_sink = DeduplicatingSink()
+    context = CrawlContext(
+        frontier=MemoryFrontier(FrontierRules(delay=0.0, parallel=0), lambda: 0.0),
+        fetch=web,
+        parse=parse_page,
+        relevance=relevance,
+        strategy=strategy,
+        sink=deduplicating_sink or NullSink(),
+        find_duplicate=deduplicating_sink.duplicates.find_duplicate if deduplicating_sink is not None else None,
+        clock=lambda: 0.0,
+        stores_score_parts=False,
+        link_filter=LinkFilter(scope=None if task.open_world else web.contains, obeys_directives=False),
+    )
+    return Crawl(context, CrawlLimits(fetches=task.fetches, concurrency=1, attempts=1))
 
 
 @dataclass(frozen=True)
-class Wants:
-    """What a task and its strategy want of a web: a judge, material to learn from, a parser."""
+class SimulationInputs:
+    """Factory for the relevance model, the training data and the parser of a simulated crawl."""
 
     task: Task
     styles: bool
-    context: Around | bool
+    context: LinkContextLevel | bool
 
-    def of_plain(self, web: Recording) -> tuple[Vsm, Recorded, Parse]:
-        material = Recorded(web, self.task.topic, self.task.sessions, styles=self.styles)
-        return judge_of(self.task.topic), material, partial(parse.read, styles=self.styles, context=self.context)
+    def build_for_recording(self, web: Recording) -> tuple[Vsm, RecordedTrainingData, ParseFunction]:
+        """Return the components for a plain recording."""
+        training_data = RecordedTrainingData(web, self.task.topic, self.task.sessions, styles=self.styles)
+        cache = ParserCache()
+        parse_page = partial(parse.parse_response, styles=self.styles, context=self.context, cache=cache)
+        return build_vsm(self.task.topic, cache.vocabularies), training_data, parse_page
 
-    def of_parsed(self, web: ParsedWeb) -> tuple[Vsm, Recorded, Parse]:
-        material = web.material(self.task.topic, self.task.sessions, styles=self.styles)
-        read = partial(web.parse, styles=self.styles, context=self.context)
-        return judge_of(self.task.topic), material, read
+    def build_for_parsed_web(self, web: ParsedWeb) -> tuple[Vsm, RecordedTrainingData, ParseFunction]:
+        """Return the components for a parsed web. They use its cache of parsed pages."""
+        training_data = web.build_training_data(self.task.topic, self.task.sessions, styles=self.styles)
+        parse_page = partial(web.parse, styles=self.styles, context=self.context)
+        return build_vsm(self.task.topic, web.parser_cache.vocabularies), training_data, parse_page

@@ -1,8 +1,8 @@
-"""Sentences that a reader labels: a table of one sentence a line, made from pages, filled in, read back.
+"""Table of sentences for manual labelling: write it from pages and read it back with labels.
 
-A line holds the label (yes, no, or nothing yet), the page, the sentence's number on it, the sentence, and its six
-features, so that nothing but the table is needed to train. Columns are separated by tabs and have their names in the
-first line. Sentences that pruning leaves out are not in it: no network is asked about them.
+Each line contains the label (yes, no or empty), the page, the position of the sentence on the page, the sentence and
+its six features. The table alone is therefore sufficient for training. Columns are separated by tabs, and the first
+line contains the column names. Sentences removed by pruning are not in the table, because the network never sees them.
 """
 
 from __future__ import annotations
@@ -14,44 +14,47 @@ from math import isfinite
 from pathlib import Path
 
 from topicrawl.errors import SpaceError, UsageError
-from topicrawl.records import Page
-from topicrawl.relevance.pruning import kept
-from topicrawl.relevance.sentence_features import FEATURES, features
-from topicrawl.relevance.summary import plainly
-from topicrawl.text.lexicon import Lexicon
+from topicrawl.models import Page
+from topicrawl.relevance.hidden_text import filter_sentences
+from topicrawl.relevance.sentence_features import FEATURE_NAMES, extract_features
+from topicrawl.relevance.summary import split_plain_text
+from topicrawl.text.lexicon import LanguageLexicon
 
-COLUMNS = ("label", "page", "number", "sentence", *FEATURES)
-YES = frozenset({"yes", "y", "1", "true"})
-NO = frozenset({"no", "n", "0", "false"})
+COLUMNS = ("label", "page", "number", "sentence", *FEATURE_NAMES)
+YES_LABELS = frozenset({"yes", "y", "1", "true"})
+NO_LABELS = frozenset({"no", "n", "0", "false"})
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One sentence of a page, with what a reader says about it."""
+class SentenceRow:
+    """One sentence of a page with its features and its label."""
 
     page: str
-    number: int  # 1 is the page's first sentence, pruned ones counted
+    number: int  # position on the page from 1, including pruned sentences
     sentence: str
     features: tuple[float, ...]
-    label: bool | None = None  # None: nobody has read it yet
+    label: bool | None = None  # None if the sentence is not labelled yet
 
 
-def rows_of(page: Page, lexicon: Lexicon, *, name: str = "", anchor: str = "") -> list[Row]:
-    """The sentences of a page that are left after pruning, not labelled yet."""
-    told = page.sentences or plainly(page.text)
-    numbers = {id(sentence): number for number, sentence in enumerate(told, 1)}
-    left = kept(told, lexicon)
+def build_rows(page: Page, lexicon: LanguageLexicon, *, name: str = "", anchor: str = "") -> list[SentenceRow]:
+    """Return unlabelled rows for the sentences of a page that remain after pruning."""
+    sentences = page.sentences or split_plain_text(page.text)
+    numbers = {id(sentence): number for number, sentence in enumerate(sentences, 1)}
+    pruned = filter_sentences(sentences, lexicon)
     return [
-        Row(name or page.url, numbers[id(each.sentence)], each.sentence.text, row)
-        for each, row in zip(left, features(left, lexicon, anchor=anchor, title=page.title), strict=True)
+        SentenceRow(name or page.url, numbers[id(item.sentence)], item.sentence.text, row)
+        for item, row in zip(pruned, extract_features(pruned, lexicon, anchor=anchor, title=page.title), strict=True)
     ]
 
 
-def write_rows(path: Path, rows: Iterable[Row]) -> None:
-    """Write the whole table at once: a stop in the middle leaves the old one."""
+def write_rows(path: Path, rows: Iterable[SentenceRow]) -> None:
+    """Write the table atomically. An interrupted write leaves the previous file unchanged.
+
+    Raise `SpaceError` or `UsageError` if the file cannot be written.
+    """
     part = path.with_name(path.name + ".part")
     try:
-        part.write_text("".join([_line(COLUMNS), *(_line(_cells(row)) for row in rows)]), "utf-8")
+        part.write_text("".join([_format_line(COLUMNS), *(_format_line(_format_cells(row)) for row in rows)]), "utf-8")
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
@@ -59,8 +62,8 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
         raise kind(f"{path} cannot be written: {error.strerror}") from error
 
 
-def read_rows(path: Path) -> list[Row]:
-    """The rows of a table, labelled or not; a mistake names the file and the line."""
+def read_rows(path: Path) -> list[SentenceRow]:
+    """Read the rows of a table, labelled or not. Raise `UsageError` with the file and the line if it is invalid."""
     try:
         lines = path.read_text("utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -70,38 +73,40 @@ def read_rows(path: Path) -> list[Row]:
     missing = [name for name in COLUMNS if name not in header]
     if missing:
         raise UsageError(
-            f"{path}:1: no column {', '.join(map(repr, missing))}: the first line must name "
-            f"{', '.join(COLUMNS)}, separated by tabs, as `topicrawl train summary --label` writes them"
+            f"{path}:1: no column {', '.join(map(repr, missing))}: the first line must contain the names "
+            f"{', '.join(COLUMNS)}, separated by tabs, as written by `topicrawl train summary --label`"
         )
-    places = [header.index(name) for name in COLUMNS]
-    numbered = enumerate(lines[1:], 2)
-    return [_row(line.rstrip("\r"), places, f"{path}:{number}") for number, line in numbered if line.strip()]
+    indexes = [header.index(name) for name in COLUMNS]
+    numbered_lines = enumerate(lines[1:], 2)
+    return [
+        _parse_row(line.rstrip("\r"), indexes, f"{path}:{number}") for number, line in numbered_lines if line.strip()
+    ]
 
 
-def _row(line: str, places: Sequence[int], where: str) -> Row:
+def _parse_row(line: str, indexes: Sequence[int], where: str) -> SentenceRow:
     cells = line.split("\t")
-    if len(cells) <= max(places):
-        raise UsageError(f"{where}: {len(cells)} columns, expected {max(places) + 1}, separated by tabs")
-    label, page, number, sentence, *values = (cells[place].strip() for place in places)
-    said = label.strip('"').lower()
-    if said and said not in YES | NO:
+    if len(cells) <= max(indexes):
+        raise UsageError(f"{where}: {len(cells)} columns, expected {max(indexes) + 1}, separated by tabs")
+    label, page, number, sentence, *values = (cells[place].strip() for place in indexes)
+    answer = label.strip('"').lower()
+    if answer and answer not in YES_LABELS | NO_LABELS:
         raise UsageError(f"{where}: the label is {label[:40]!r}: write yes or no, or leave it empty")
     if not page:
-        raise UsageError(f"{where}: the page is empty: without it, nothing can be held out for measuring")
+        raise UsageError(f"{where}: the page is empty: training needs it to hold out whole pages for evaluation")
     try:
-        count, found = int(number), tuple(map(float, values))
+        count, row_features = int(number), tuple(map(float, values))
     except ValueError as error:
-        raise UsageError(f"{where}: not a number in {', '.join(COLUMNS[2:3] + FEATURES)}: {error}") from error
-    if not all(map(isfinite, found)):
+        raise UsageError(f"{where}: not a number in {', '.join(COLUMNS[2:3] + FEATURE_NAMES)}: {error}") from error
+    if not all(map(isfinite, row_features)):
         raise UsageError(f"{where}: the features must be finite numbers")
-    return Row(page, count, sentence, found, said in YES if said else None)
+    return SentenceRow(page, count, sentence, row_features, answer in YES_LABELS if answer else None)
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _format_cells(row: SentenceRow) -> tuple[str, ...]:
     label = "" if row.label is None else "yes" if row.label else "no"
     return (label, row.page, str(row.number), row.sentence, *(f"{value:.4g}" for value in row.features))
 
 
-def _line(cells: Iterable[str]) -> str:
-    # A sentence has no tabs inside, but the name of a page may.
+def _format_line(cells: Iterable[str]) -> str:
+    # Sentences contain no tabs, but the name of a page may.
     return "\t".join(" ".join(cell.split()) for cell in cells) + "\n"

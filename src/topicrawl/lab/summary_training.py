@@ -1,8 +1,8 @@
-"""From labelled sentences to a network, measured on pages that it has not seen: Mohammadi, sections 6 and 8.
+"""Train the summary network on labelled sentences with cross-validation by page (Mohammadi, sections 6 and 8).
 
-Pages, not sentences, are held out: sentences of one page resemble each other, and a network that knows some of them
-is better at the others than it will be on a page of the crawl. Each page is held out once, by one of five networks;
-the network that is kept has seen all pages.
+Whole pages are held out, because sentences of one page are similar: a network trained on some of them would score
+better on the others than on the pages of a crawl. Five-fold cross-validation holds out each page once. The final
+network is trained on all pages.
 """
 
 from __future__ import annotations
@@ -12,101 +12,117 @@ from dataclasses import dataclass
 from random import Random
 
 from topicrawl.errors import UsageError
-from topicrawl.lab.summary_labels import Row
-from topicrawl.learn.network import Network
-from topicrawl.relevance.summary import CHOSEN
-from topicrawl.relevance.summary_network import HIDDEN
+from topicrawl.lab.summary_labels import SentenceRow
+from topicrawl.ml.network import NeuralNetwork
+from topicrawl.relevance.summary import SUMMARY_THRESHOLD
+from topicrawl.relevance.summary_network import HIDDEN_LAYERS
 
 FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
-    """How verdicts and labels meet: yes that were chosen, no that were chosen, yes that were not, no that were not.
+class ConfusionMatrix:
+    """Confusion matrix of predictions and labels: true and false positives, false and true negatives.
 
-    Six of ten right; four of ten are yes, so that always saying no would be right in six as well:
+    In this example six of ten predictions are correct. Four of ten labels are yes, so that always predicting no would
+    be correct six times as well:
 
-    >>> count = Count(2, 2, 2, 4)
-    >>> count.accuracy, count.majority, count.precision, count.recall
+    >>> count = ConfusionMatrix(2, 2, 2, 4)
+    >>> count.accuracy, count.majority_accuracy, count.precision, count.recall
     (0.6, 0.6, 0.5, 0.5)
     """
 
-    chosen_yes: int = 0
-    chosen_no: int = 0
-    left_yes: int = 0
-    left_no: int = 0
+    true_positives: int = 0
+    false_positives: int = 0
+    false_negatives: int = 0
+    true_negatives: int = 0
 
     @property
     def sentences(self) -> int:
-        return self.chosen_yes + self.chosen_no + self.left_yes + self.left_no
+        """Number of labelled sentences."""
+        return self.true_positives + self.false_positives + self.false_negatives + self.true_negatives
 
     @property
-    def yes(self) -> int:
-        return self.chosen_yes + self.left_yes
+    def positives(self) -> int:
+        """Number of sentences with the label yes."""
+        return self.true_positives + self.false_negatives
 
     @property
     def accuracy(self) -> float:
-        return _share(self.chosen_yes + self.left_no, self.sentences)
+        """Share of correct predictions."""
+        return _safe_ratio(self.true_positives + self.true_negatives, self.sentences)
 
     @property
-    def majority(self) -> float:
-        """The accuracy of whoever gives every sentence the more frequent label."""
-        return _share(max(self.yes, self.sentences - self.yes), self.sentences)
+    def majority_accuracy(self) -> float:
+        """Accuracy of always predicting the more frequent label."""
+        return _safe_ratio(max(self.positives, self.sentences - self.positives), self.sentences)
 
     @property
     def precision(self) -> float:
-        return _share(self.chosen_yes, self.chosen_yes + self.chosen_no)
+        """Share of chosen sentences with the label yes."""
+        return _safe_ratio(self.true_positives, self.true_positives + self.false_positives)
 
     @property
     def recall(self) -> float:
-        return _share(self.chosen_yes, self.yes)
+        """Share of sentences with the label yes that were chosen."""
+        return _safe_ratio(self.true_positives, self.positives)
 
-    def __add__(self, other: Count) -> Count:
-        return Count(
-            self.chosen_yes + other.chosen_yes, self.chosen_no + other.chosen_no,
-            self.left_yes + other.left_yes, self.left_no + other.left_no,
-        )  # fmt: skip
+    def __add__(self, other: ConfusionMatrix) -> ConfusionMatrix:
+        return ConfusionMatrix(
+            self.true_positives + other.true_positives,
+            self.false_positives + other.false_positives,
+            self.false_negatives + other.false_negatives,
+            self.true_negatives + other.true_negatives,
+        )
 
 
-def trained(rows: Iterable[Row], *, seed: int = 1, where: str = "the table") -> tuple[Network, Count]:
-    """The network of all labelled rows, and how such networks do on pages that they have not seen."""
+def train_network(
+    rows: Iterable[SentenceRow], *, seed: int = 1, where: str = "the table"
+) -> tuple[NeuralNetwork, ConfusionMatrix]:
+    """Train a network on all labelled rows. Return it with the cross-validation result.
+
+    Raise `UsageError` unless both labels and at least two pages occur. `where` is the name of the table in error
+    messages.
+    """
     labelled = [row for row in rows if row.label is not None]
     pages = sorted({row.page for row in labelled})
     yes = sum(row.label is True for row in labelled)
     if not labelled:
-        raise UsageError(f"{where}: no sentence is labelled: write yes or no into its first column")
+        raise UsageError(f"{where}: no sentence is labelled: write yes or no into the first column")
     if not yes or yes == len(labelled):
-        said = "yes" if yes else "no"
-        raise UsageError(f"{where}: all {len(labelled)} labels are {said}: a network needs sentences of both kinds")
+        only_label = "yes" if yes else "no"
+        raise UsageError(
+            f"{where}: all {len(labelled)} labels are {only_label}: training needs sentences with both labels"
+        )
     if len(pages) < 2:
-        raise UsageError(f"{where}: all labels are on one page: label a second one, to measure on")
+        raise UsageError(f"{where}: all labels are on one page: label a second page, for the evaluation")
     Random(seed).shuffle(pages)
-    held_out = [frozenset(pages[fold::FOLDS]) for fold in range(min(FOLDS, len(pages)))]
-    count = Count()
-    for fold in held_out:
-        network = fitted([row for row in labelled if row.page not in fold], seed=seed)
-        count += measured(network, [row for row in labelled if row.page in fold])
-    return fitted(labelled, seed=seed), count
+    folds = [frozenset(pages[fold::FOLDS]) for fold in range(min(FOLDS, len(pages)))]
+    count = ConfusionMatrix()
+    for fold in folds:
+        network = fit_network([row for row in labelled if row.page not in fold], seed=seed)
+        count += evaluate_network(network, [row for row in labelled if row.page in fold])
+    return fit_network(labelled, seed=seed), count
 
 
-def fitted(rows: Sequence[Row], *, seed: int = 1) -> Network:
-    """A network of six inputs, five hidden units and one output that gives labelled rows their labels."""
-    return Network.fit(
-        [row.features for row in rows], [float(bool(row.label)) for row in rows], hidden=HIDDEN, seed=seed
+def fit_network(rows: Sequence[SentenceRow], *, seed: int = 1) -> NeuralNetwork:
+    """Fit a network with six inputs, five hidden units and one output to labelled rows."""
+    return NeuralNetwork.fit(
+        [row.features for row in rows], [float(bool(row.label)) for row in rows], hidden=HIDDEN_LAYERS, seed=seed
     )
 
 
-def measured(network: Network, rows: Iterable[Row]) -> Count:
-    """How a network does on labelled rows."""
-    count = Count()
+def evaluate_network(network: NeuralNetwork, rows: Iterable[SentenceRow]) -> ConfusionMatrix:
+    """Return the confusion matrix of a network on labelled rows."""
+    count = ConfusionMatrix()
     for row in rows:
-        chosen = network.predict(row.features) >= CHOSEN
+        chosen = network.predict(row.features) >= SUMMARY_THRESHOLD
         if row.label:
-            count += Count(chosen_yes=chosen, left_yes=not chosen)
+            count += ConfusionMatrix(true_positives=chosen, false_negatives=not chosen)
         else:
-            count += Count(chosen_no=chosen, left_no=not chosen)
+            count += ConfusionMatrix(false_positives=chosen, true_negatives=not chosen)
     return count
 
 
-def _share(part: int, whole: int) -> float:
+def _safe_ratio(part: int, whole: int) -> float:
     return part / whole if whole else 0.0

@@ -1,7 +1,7 @@
-"""Tasks of a recorded web: a topic to look for from some seeds, and the labels that say what was to be found.
+"""Tasks of a recorded web: a topic, seeds, and the labels that define the target pages.
 
-Files beside the pages: `tasks.json` (a list of tasks), `labels.tsv` (url ⇥ label;label…), `aliases.tsv` (redirecting
-url ⇥ where it ends). A label matches a topic when it equals one of the topic's labels or lies below it.
+The files are next to the pages: `tasks.json` (a list of tasks), `labels.tsv` (URL ⇥ label;label…) and `aliases.tsv`
+(redirecting URL ⇥ final URL). A label matches a topic if it equals one of the topic's labels or is below it.
 """
 
 from __future__ import annotations
@@ -13,30 +13,35 @@ from pathlib import Path
 from typing import Any
 
 from topicrawl.errors import UsageError
-from topicrawl.lab.oracle import reachable
-from topicrawl.urls import canonical
+from topicrawl.fetch.aliases import read_aliases, read_url_table
+from topicrawl.lab.oracle import compute_depths
+from topicrawl.urls import canonicalize_url
 
-Labels = Mapping[str, tuple[str, ...]]
-Graph = Mapping[str, Sequence[str]]
+PageLabels = Mapping[str, tuple[str, ...]]
+LinkGraph = Mapping[str, Sequence[str]]
+#: Files of the two kinds of tasks of a recorded web. They differ only in the words: chosen words, or the short phrase
+#: that a user types.
+TASK_FILES = {"words": "tasks.json", "phrase": "tasks-phrase.json"}
 
 
 @dataclass(frozen=True, slots=True)
 class LabTask:
-    """One topic and the pages to start from."""
+    """A topic with its seeds and labels, as stored in `tasks.json`."""
 
     web: str
     topic: str
     words: str
     labels: tuple[str, ...]
     seeds: tuple[str, ...]
-    back: int = 0  # links from the seeds to the topic; 0: the seeds are on it
-    within: str = ""  # a label that a target must have besides
-    relevant: tuple[str, ...] = ()  # example pages, for strategies that learn from them
+    back: int = 0  # link distance from the seeds to the topic; 0 if the seeds are on the topic
+    within: str = ""  # an additional label that targets must have
+    relevant: tuple[str, ...] = ()  # example pages for strategies that learn from examples
     irrelevant: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()  # languages of the words; empty: English
 
     @property
     def name(self) -> str:
-        """What the task is called in tables; tasks that differ in their seeds only are told apart by number.
+        """Name of the task in messages. Tasks that differ only in their seeds have the same name.
 
         >>> LabTask("webs", "birds", "bird nest", ("Birds",), ("http://a/",), back=2).name
         'webs: birds, 2 back'
@@ -45,168 +50,152 @@ class LabTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
-    """A task that can be run: what can be found from its seeds, and how far away every page is."""
+class ResolvedTask:
+    """A task with its reachable targets and the depths of all reachable pages."""
 
     task: LabTask
-    targets: frozenset[str]  # that can be reached, seeds excluded
-    labelled: int  # targets of the whole web, seeds excluded
-    depths: Mapping[str, int]  # page → links from the nearest seed, in breadth-first order
+    targets: frozenset[str]  # reachable targets without seeds
+    target_count: int  # number of targets in the whole web without seeds
+    depths: Mapping[str, int]  # page → link distance from the nearest seed, in breadth-first order
 
 
 def read_tasks(path: Path) -> list[LabTask]:
-    """The tasks of a file, or of the `tasks.json` in a recorded web's directory."""
+    """Read the tasks from a file or from `tasks.json` in a recorded web's directory."""
     path = path / "tasks.json" if path.is_dir() else path
-    table = json_file(path, "tasks")
+    table = load_json(path, "tasks")
     if not isinstance(table, list) or not table:
-        raise UsageError(f"{path}: expected a list of tasks; `topicrawl lab tasks` makes one")
-    return [_task(entry, f"{path}: task {number}", path) for number, entry in enumerate(table, 1)]
+        raise UsageError(f"{path}: expected a list of tasks; `topicrawl lab tasks` writes one")
+    return [_parse_task(entry, f"{path}: task {number}", path) for number, entry in enumerate(table, 1)]
 
 
-def written(tasks: Iterable[LabTask], found: Iterable[int]) -> str:
-    """The text of a `tasks.json`; `found` says how many targets each task can reach."""
+def format_tasks(tasks: Iterable[LabTask], target_counts: Iterable[int]) -> str:
+    """Return the contents of a `tasks.json`. `target_counts` has the number of reachable targets of each task."""
     rows = []
-    for task, count in zip(tasks, found, strict=True):
+    for task, count in zip(tasks, target_counts, strict=True):
         row = {key: value for key, value in asdict(task).items() if value not in ("", ())}
         rows.append({**row, "back": task.back, "targets": count})
     return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
 
 
-def json_file(path: Path, what: str) -> Any:
-    """What a JSON file says; that it cannot be read, or is none, is one line."""
+def load_json(path: Path, what: str) -> Any:
+    """Load a JSON file. An error is raised as a `UsageError` with the path. `what` names the contents."""
     try:
         return json.loads(path.read_text("utf-8"))
     except OSError as error:
-        raise UsageError(f"{path}: no {what} can be read: {error.strerror}") from error
+        raise UsageError(f"{path}: the {what} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: not valid JSON: {error}") from error
 
 
-def _task(entry: object, place: str, path: Path) -> LabTask:
+def _parse_task(entry: object, location: str, path: Path) -> LabTask:
     if not isinstance(entry, dict):
-        raise UsageError(f"{place}: expected an object with topic, words, labels and seeds")
+        raise UsageError(f"{location}: expected an object with topic, words, labels and seeds")
     texts = {key: entry.get(key, "") for key in ("web", "topic", "words", "within")}
-    lists = {key: entry.get(key, []) for key in ("labels", "seeds", "relevant", "irrelevant")}
+    lists = {key: entry.get(key, []) for key in ("labels", "seeds", "relevant", "irrelevant", "languages")}
     for key, value in texts.items():
         if not isinstance(value, str):
-            raise UsageError(f"{place}: {key} must be text, not {value!r}")
+            raise UsageError(f"{location}: {key} must be a string, not {value!r}")
     for key, value in lists.items():
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise UsageError(f"{place}: {key} must be a list of texts")
-    place = f"{place} ({texts['topic'] or 'without a name'})"
+            raise UsageError(f"{location}: {key} must be a list of strings")
+    location = f"{location} ({texts['topic'] or 'without a name'})"
     for key in ("topic", "words"):
         if not texts[key].strip():
-            raise UsageError(f"{place}: {key} are missing" if key == "words" else f"{place}: its {key} is missing")
+            raise UsageError(f"{location}: {key} is missing or empty")
     for key in ("labels", "seeds"):
         if not lists[key]:
-            raise UsageError(f"{place}: it has no {key}")
+            raise UsageError(f"{location}: {key} is missing or empty")
     back = entry.get("back", 0)
     if not isinstance(back, int) or isinstance(back, bool) or back < 0:
-        raise UsageError(f"{place}: back must be 0 or more, not {back!r}")
-    urls = {key: _urls(lists[key], f"{place}: {key}") for key in ("seeds", "relevant", "irrelevant")}
+        raise UsageError(f"{location}: back must be 0 or more, not {back!r}")
+    urls = {key: _parse_urls(lists[key], f"{location}: {key}") for key in ("seeds", "relevant", "irrelevant")}
     web = texts["web"] or path.resolve().parent.name
     return LabTask(
-        web, texts["topic"], texts["words"], tuple(lists["labels"]), back=back, within=texts["within"], **urls
+        web,
+        texts["topic"],
+        texts["words"],
+        tuple(lists["labels"]),
+        back=back,
+        within=texts["within"],
+        languages=tuple(lists["languages"]),
+        **urls,
     )
 
 
-def _urls(texts: Sequence[str], place: str) -> tuple[str, ...]:
-    found = []
+def _parse_urls(texts: Sequence[str], location: str) -> tuple[str, ...]:
+    urls = []
     for text in texts:
-        url = canonical(text)
+        url = canonicalize_url(text)
         if url is None:
-            raise UsageError(f"{place}: {text!r} is not a web address")
-        found.append(url)
-    return tuple(dict.fromkeys(found))
+            raise UsageError(f"{location}: {text!r} is not a URL")
+        urls.append(url)
+    return tuple(dict.fromkeys(urls))
 
 
-def read_labels(path: Path) -> dict[str, tuple[str, ...]]:
-    """URL → labels, from a file or a recorded web's `labels.tsv`; what redirects is credited to where it ends."""
+def read_labels(path: Path, redirects: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:
+    """Read the labels of each page from a file or from `labels.tsv` in a recorded web's directory.
+
+    Labels of a redirecting URL count for its final URL. `redirects` has the final URLs of further URLs, which may be
+    targets of aliases.
+    """
     path = path / "labels.tsv" if path.is_dir() else path
-    beside = path.with_name("aliases.tsv")
-    ends = read_aliases(beside) if beside.exists() else {}
-    found: dict[str, dict[str, None]] = {}
-    for url, text in _columns(path, "labels"):
+    aliases_file = path.with_name("aliases.tsv")
+    aliases, redirects = read_aliases(aliases_file), redirects or {}
+    labels: dict[str, dict[str, None]] = {}
+    for url, text in read_url_table(path, "labels"):
         names = [name.strip() for name in text.split(";")]
-        found.setdefault(ends.get(url, url), {}).update(dict.fromkeys(name for name in names if name))
-    if not found:
-        raise UsageError(f"{path}: no labels in it: one line is a URL, a tab and labels with ; between them")
-    return {url: tuple(names) for url, names in found.items()}
+        url = aliases.get(url, url)
+        labels.setdefault(redirects.get(url, url), {}).update(dict.fromkeys(name for name in names if name))
+    if not labels:
+        raise UsageError(f"{path}: the file contains no labels: each line is a URL, a tab and labels separated by ;")
+    return {url: tuple(names) for url, names in labels.items()}
 
 
-def read_aliases(path: Path) -> dict[str, str]:
-    """Redirecting URL → where it ends, from a file or a recorded web's `aliases.tsv`; nothing when there is none."""
-    path = path / "aliases.tsv" if path.is_dir() else path
-    if not path.exists():
-        return {}
-    moved = {url: canonical(target.strip()) or target.strip() for url, target in _columns(path, "aliases")}
-    return {url: _end(url, moved) for url in moved}
+def label_matches(label: str, topic_labels: Iterable[str]) -> bool:
+    """Return whether a label equals one of the topic's labels or is below one.
 
-
-def _end(url: str, moved: Mapping[str, str]) -> str:
-    """Where a chain of redirects ends; a circle ends where it is first left."""
-    seen = {url}
-    while (after := moved.get(url, url)) not in seen:
-        seen.add(after)
-        url = after
-    return url
-
-
-def _columns(path: Path, what: str) -> Iterable[tuple[str, str]]:
-    """The two columns of a table, the first one a canonical URL."""
-    try:
-        lines = path.read_text("utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: no {what} can be read: {error}") from error
-    for number, line in enumerate(lines, 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        address, tab, rest = line.rstrip("\r").partition("\t")
-        url = canonical(address.strip())
-        if url is None or not tab:
-            raise UsageError(f"{path}:{number}: expected a URL, a tab and {what}, found {line[:80]!r}")
-        yield url, rest
-
-
-def matches(label: str, topic_labels: Iterable[str]) -> bool:
-    """Is a page's label one of a topic's labels, or below one?
-
-    >>> [matches(label, ["Science/Biology"]) for label in ("Science/Biology/Birds", "Science/Biology", "Science")]
+    >>> [label_matches(label, ["Science/Biology"]) for label in ("Science/Biology/Birds", "Science/Biology", "Science")]
     [True, True, False]
     """
     return any(label == wanted or label.startswith(f"{wanted}/") for wanted in topic_labels)
 
 
-def targets(labels: Labels, task: LabTask, aliases: Mapping[str, str] | None = None) -> frozenset[str]:
-    """The pages that a task wants found, wherever they are; its seeds are not among them.
+def find_targets(labels: PageLabels, task: LabTask, aliases: Mapping[str, str] | None = None) -> frozenset[str]:
+    """Return all target pages of a task, reachable or not, without its seeds.
 
     >>> labels = {"http://owl/": ("Birds/Owls",), "http://fox/": ("Mammals",), "http://wren/": ("Birds",)}
-    >>> sorted(targets(labels, LabTask("web", "birds", "bird", ("Birds",), ("http://wren/",))))
+    >>> sorted(find_targets(labels, LabTask("web", "birds", "bird", ("Birds",), ("http://wren/",))))
     ['http://owl/']
     """
-    ends = aliases or {}
-    begun = {ends.get(url, url) for url in task.seeds}
+    final_urls = aliases or {}
+    seeds = {final_urls.get(url, url) for url in task.seeds}
     return frozenset(
         url
         for url, names in labels.items()
-        if url not in begun
-        and any(matches(name, task.labels) for name in names)
-        and (not task.within or any(matches(name, [task.within]) for name in names))
+        if url not in seeds
+        and any(label_matches(name, task.labels) for name in names)
+        and (not task.within or any(label_matches(name, [task.within]) for name in names))
     )
 
 
-def aim(task: LabTask, labels: Labels, graph: Graph, aliases: Mapping[str, str] | None = None) -> Aim:
-    """The task against the web it is for; what would make every figure 0 is refused in one line instead."""
-    ends = aliases or {}
-    seeds = [ends.get(url, url) for url in task.seeds]
-    if outside := [url for url in seeds if url not in graph]:
-        raise UsageError(f"{task.name}: the seed {outside[0]} is not a page of the recorded web")
-    wanted = targets(labels, task, aliases)
-    if not wanted:
+def resolve_task(
+    task: LabTask, labels: PageLabels, graph: LinkGraph, aliases: Mapping[str, str] | None = None
+) -> ResolvedTask:
+    """Compute the reachable targets of a task on its web.
+
+    The function raises a `UsageError` if a seed is not in the web or if no target is reachable, because the recall of
+    every strategy would be 0.
+    """
+    final_urls = aliases or {}
+    seeds = [final_urls.get(url, url) for url in task.seeds]
+    if missing := [url for url in seeds if url not in graph]:
+        raise UsageError(f"{task.name}: the seed {missing[0]} is not a page of the recorded web")
+    all_targets = find_targets(labels, task, aliases)
+    if not all_targets:
         within = f" together with {task.within}" if task.within else ""
         raise UsageError(f"{task.name}: no page has the label {' or '.join(task.labels)}{within}")
-    depths = reachable(graph, seeds)
-    found = frozenset(url for url in wanted if url in depths)
-    if not found:
-        raise UsageError(f"{task.name}: none of the {len(wanted)} targets can be reached from the seeds")
-    return Aim(task, found, len(wanted), depths)
+    depths = compute_depths(graph, seeds)
+    reached = frozenset(url for url in all_targets if url in depths)
+    if not reached:
+        raise UsageError(f"{task.name}: none of the {len(all_targets)} targets is reachable from the seeds")
+    return ResolvedTask(task, reached, len(all_targets), depths)

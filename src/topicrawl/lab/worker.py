@@ -1,7 +1,7 @@
-"""A process that makes one run after the other, each in a child of its own; requests and answers are lines of JSON.
+"""Worker processes that execute the runs of a comparison. Requests and answers are lines of JSON.
 
-A child's memory and its crash are its own, so that what is measured does not depend on the runs before, and a run that
-dies takes nothing with it. The process is started by `pool`; it ends when nobody is left to ask.
+A worker executes each run in a forked child process. The peak memory of a run therefore does not depend on earlier
+runs, and a crash ends only that run. `run_requests` starts the workers. A worker exits when its standard input ends.
 """
 
 from __future__ import annotations
@@ -16,24 +16,27 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import suppress
 from typing import IO, Any
 
-_LONGEST_LINE = 64 << 20  # bytes: a run names all its targets
-_UNIT = 1024 if sys.platform == "darwin" else 1  # macOS counts memory in bytes, others in kibibytes
+_MAX_LINE_BYTES = 64 << 20  # bytes; a request lists all targets of its run
+_MAXRSS_PER_KIB = 1024 if sys.platform == "darwin" else 1  # ru_maxrss is in bytes on macOS and in kibibytes elsewhere
 
-Request = Mapping[str, Any]
-Answer = dict[str, Any]
+WorkerRequest = Mapping[str, Any]
+WorkerAnswer = dict[str, Any]
 
 
-async def answers(requests: Iterable[Request], jobs: int) -> AsyncIterator[tuple[int, Answer]]:
-    """The answer to each request with the request's number, in the order in which they come."""
-    listed = list(requests)
-    jobs, waiting = min(jobs, len(listed)), iter(enumerate(listed))
-    done: asyncio.Queue[tuple[int, Answer] | None] = asyncio.Queue()
-    workers = [asyncio.create_task(_served(waiting, done)) for _ in range(jobs)]
-    ended = 0
+async def run_requests(requests: Iterable[WorkerRequest], jobs: int) -> AsyncIterator[tuple[int, WorkerAnswer]]:
+    """Execute requests in `jobs` worker processes and yield (request number, answer) as the runs complete.
+
+    The answer of a failed run contains its reason as `failure`.
+    """
+    pending = list(requests)
+    jobs, waiting = min(jobs, len(pending)), iter(enumerate(pending))
+    done: asyncio.Queue[tuple[int, WorkerAnswer] | None] = asyncio.Queue()
+    workers = [asyncio.create_task(_feed_worker(waiting, done)) for _ in range(jobs)]
+    finished = 0
     try:
-        while ended < jobs:
+        while finished < jobs:
             if (answer := await done.get()) is None:
-                ended += 1
+                finished += 1
             else:
                 yield answer
         await asyncio.gather(*workers)
@@ -43,77 +46,92 @@ async def answers(requests: Iterable[Request], jobs: int) -> AsyncIterator[tuple
         await asyncio.gather(*workers, return_exceptions=True)
 
 
-async def _served(waiting: Iterable[tuple[int, Request]], done: asyncio.Queue[tuple[int, Answer] | None]) -> None:
-    """Put requests to one worker process until there are none left."""
-    # A session of its own: an interrupt at the terminal is for the one who asks.
+async def _feed_worker(
+    numbered_requests: Iterable[tuple[int, WorkerRequest]], results: asyncio.Queue[tuple[int, WorkerAnswer] | None]
+) -> None:
+    """Start one worker process and send requests to it until none is left. Put the answers into `results`.
+
+    At the end, put None into `results` and end the process.
+    """
+    # The worker gets its own session, so that Ctrl-C at the terminal reaches only this process.
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", __name__, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-        limit=_LONGEST_LINE, start_new_session=True,
-    )  # fmt: skip
+        sys.executable,
+        "-P",
+        "-m",
+        __name__,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        limit=_MAX_LINE_BYTES,
+        start_new_session=True,
+    )
     assert process.stdin is not None
     assert process.stdout is not None
     try:
-        for number, request in waiting:
+        for number, request in numbered_requests:
             process.stdin.write(json.dumps(request).encode() + b"\n")
             await process.stdin.drain()
             line = await process.stdout.readline()
-            await done.put((number, json.loads(line) if line else {"failure": "the process that ran it has ended"}))
+            await results.put((number, json.loads(line) if line else {"failure": "the worker process exited"}))
             if not line:
                 break
     finally:
-        done.put_nowait(None)
+        results.put_nowait(None)
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
         await process.wait()
 
 
 def main() -> None:
-    """Answer requests on standard input until it ends."""
+    """Execute requests from standard input until it ends, and write the answers to standard output."""
     from topicrawl import strategies
     from topicrawl.lab import run
 
-    strategies.available()  # what every child would load is loaded once
+    strategies.list_strategies()  # import the strategies once, before the first fork
     for line in sys.stdin.buffer:
-        answer = _in_a_child(run.ran, json.loads(line))
+        answer = _run_in_child(run.execute_request, json.loads(line))
         if answer is None:
             return
         try:
             sys.stdout.write(json.dumps(answer) + "\n")
             sys.stdout.flush()
         except BrokenPipeError:
-            # Whoever asked was killed. Nothing more can be said, not even at the interpreter's end.
+            # The parent process was killed. Redirect stdout, because the interpreter flushes it again at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             return
 
 
-def _in_a_child(made: Any, request: Request) -> Answer | None:
-    """What a child of this process answers, and what it took. None: this is the child, and it is done."""
+def _run_in_child(execute: Any, request: WorkerRequest) -> WorkerAnswer | None:
+    """Execute a request in a forked child and return its answer with the peak memory in MB.
+
+    If the child fails, the answer contains the reason as `failure`. The function returns None in the child process,
+    which must then exit.
+    """
     reader, writer = os.pipe()
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as stderr_file:
         child = os.fork()
         if child == 0:
             os.close(reader)
-            os.dup2(said.fileno(), 2)
+            os.dup2(stderr_file.fileno(), 2)
             with open(writer, "wb") as file:
-                file.write(json.dumps(made(request)).encode())
+                file.write(json.dumps(execute(request)).encode())
             return None
         os.close(writer)
         with open(reader, "rb") as file:
             data = file.read()
-        _, status, used = os.wait4(child, 0)
+        _, status, usage = os.wait4(child, 0)
         if status != 0:
-            return {"failure": _last_words(status, said)}
-    answer: Answer = json.loads(data)
-    return answer | {"memory": round(used.ru_maxrss / _UNIT / 1024, 1)}
+            return {"failure": _describe_failure(status, stderr_file)}
+    answer: WorkerAnswer = json.loads(data)
+    return answer | {"memory": round(usage.ru_maxrss / _MAXRSS_PER_KIB / 1024, 1)}
 
 
-def _last_words(status: int, said: IO[bytes]) -> str:
-    """Why a child has died, in one line."""
+def _describe_failure(status: int, stderr_file: IO[bytes]) -> str:
+    """Return in one line why a child process failed."""
     if os.WIFSIGNALED(status):
-        return f"the run was ended by signal {os.WTERMSIG(status)}"
-    said.seek(0)
-    lines = said.read().decode("utf-8", "replace").strip().splitlines()
-    return f"the run broke off: {lines[-1] if lines else f'exit code {os.waitstatus_to_exitcode(status)}'}"
+        return f"the run was killed by signal {os.WTERMSIG(status)}"
+    stderr_file.seek(0)
+    lines = stderr_file.read().decode("utf-8", "replace").strip().splitlines()
+    return f"the run failed: {lines[-1] if lines else f'exit code {os.waitstatus_to_exitcode(status)}'}"
 
 
 if __name__ == "__main__":

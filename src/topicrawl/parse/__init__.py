@@ -1,41 +1,45 @@
-"""Step 4. From a response to a page.
+"""Parsing: turn a response into a page.
 
-`read` looks at the content type and hands the body to the reader for it. What is not written for readers,
-or in a form that nobody here reads, is a named failure, never an exception.
+`parse_response` detects the content type and calls the parser for it. A body that cannot be parsed gives a `Failure`,
+never an exception.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..documents.kinds import kind_of
-from ..records import Around, Failure, Link, Page, Response
-from ..urls import member
-from .html import read_html
-from .plain import read_plain
+from msgspec.structs import replace
+
+from topicrawl.documents.file_types import detect_type
+from topicrawl.models import Failure, Link, LinkContextLevel, Page, Response
+from topicrawl.parse.html import parse_html
+from topicrawl.parse.parser_cache import ParserCache
+from topicrawl.parse.plain_text import parse_plain_text
+from topicrawl.urls import make_member_url
 
 if TYPE_CHECKING:
-    from ..documents.reading import Documents
+    from topicrawl.documents.reader import SubprocessDocumentReader
 
-__all__ = ["read"]
+__all__ = ["parse_response"]
 
 
-def read(
+def parse_response(
     response: Response,
     link: Link,
     *,
     styles: bool = False,
-    context: Around | bool = True,
-    documents: Documents | None = None,
+    context: LinkContextLevel | bool = True,
+    documents: SubprocessDocumentReader | None = None,
+    cache: ParserCache | None = None,
 ) -> Page | Failure:
-    """The page in a response, or why there is none.
+    """Parse a response; return the page, or the failure if there is none.
 
-    `link` is what led there: out-links are one deeper. With `styles`, the page has its sentences with the way
-    they are shown, hidden ones included. Without `context`, links have only address, texts, rel and position,
-    which saves a third of the time, and with `Around.WORDS` all but the sentence: strategies ask for what they
-    read. Documents that are no web pages (PDF, PostScript, …) have been made readable before; with `documents`, that is
-    done now, and waited for.
+    `link` is the link that led to the page; the depth of out-links is one more than its depth. With `styles`, the page
+    has its sentences with their computed styles, including hidden sentences. Without `context`, links have only URL,
+    anchor and alternative text, rel and position, which saves a third of the time. With
+    `LinkContextLevel.WITHOUT_SENTENCE`, links have everything except the sentence. Documents other than web pages (PDF,
+    PostScript, …) are normally converted before parsing; with `documents`, they are converted here (blocking). A caller
+    that parses many pages passes the same `cache` for all of them.
     """
     if response.readable is not None:
         response = replace(
@@ -45,18 +49,19 @@ def read(
         return response.failure
     if not response.body:
         return Failure.EMPTY
-    kind = kind_of(response.body, response.content_type)
+    kind = detect_type(response.body, response.content_type)
     if kind == "html":
-        page = read_html(response, link, styles=styles, context=context)
-        return _outward(page, response.taken_from) if response.taken_from else page
+        page = parse_html(response, link, styles=styles, context=context, cache=cache)
+        return _drop_internal_links(page, response.archive_url) if response.archive_url else page
     if kind == "plain":
-        return read_plain(response, link, styles=styles, context=context)
+        return parse_plain_text(response, link, styles=styles, context=context, cache=cache)
     if kind and documents is not None:
-        return read(documents.unfold(response, link).response, link, styles=styles, context=context)
+        readable = documents.unpack_blocking(response, link).response
+        return parse_response(readable, link, styles=styles, context=context, cache=cache)
     return Failure.CONTENT_TYPE
 
 
-def _outward(page: Page, archive: str) -> Page:
-    """A file of an archive without its links to the other files there: nobody else could follow them."""
-    inside = member(archive, "").partition("?")[0]
+def _drop_internal_links(page: Page, archive: str) -> Page:
+    """Remove the links from an archive member to other members of the archive, which have no URL on the web."""
+    inside = make_member_url(archive, "").partition("?")[0]
     return replace(page, links=tuple(link for link in page.links if not link.url.startswith(inside)))

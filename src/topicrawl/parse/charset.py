@@ -1,8 +1,8 @@
-"""Which characters the bytes of a page stand for, by the rules browsers follow.
+"""Charset detection and decoding of page bodies, by the rules of the HTML standard.
 
-The order of the HTML standard: byte-order mark, HTTP header, `<meta>` in the first 1,024 bytes, then the look
-of the bytes themselves (valid UTF-8 is UTF-8; otherwise the likeliest old charset, windows-1252 in doubt).
-Labels mean what browsers take them for: "latin1" is windows-1252. Bytes that mean nothing become U+FFFD.
+The order is: byte-order mark, HTTP header, `<meta>` in the first 1,024 bytes, then the bytes themselves (valid UTF-8 is
+UTF-8; otherwise the most likely legacy charset, by default windows-1252). Charset labels have the same meaning as in
+browsers: "latin1" is windows-1252. Invalid bytes become U+FFFD.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from functools import lru_cache
 import turbohtml
 from turbohtml.detect import detect
 
-_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_BE, "utf-16be"), (codecs.BOM_UTF16_LE, "utf-16le"))
-_PARAMETER = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';,]+)""", re.I)
+_BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_BE, "utf-16be"), (codecs.BOM_UTF16_LE, "utf-16le"))
+_CHARSET_PARAMETER = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';,]+)""", re.I)
 
 
-def decoded(body: bytes, content_type: str = "") -> tuple[str, str]:
-    """The text of a body and the charset it was read with; `content_type` is the header as sent.
+def decode_text(body: bytes, content_type: str = "") -> tuple[str, str]:
+    """Decode a body; return the text and the charset. `content_type` is the value of the HTTP header.
 
-    >>> decoded(b"caf\\xe9", "text/html; charset=ISO-8859-1")
+    >>> decode_text(b"caf\\xe9", "text/html; charset=ISO-8859-1")
     ('café', 'windows-1252')
-    >>> decoded(b'<meta charset="koi8-r">\\xcd\\xc9\\xd2')
+    >>> decode_text(b'<meta charset="koi8-r">\\xcd\\xc9\\xd2')
     ('<meta charset="koi8-r">мир', 'koi8-r')
     """
-    for mark, charset in _MARKS:
+    for mark, charset in _BYTE_ORDER_MARKS:
         if body.startswith(mark):
             return body[len(mark) :].decode(charset, "replace"), charset
-    declared = _PARAMETER.search(content_type) if content_type else None
-    charset = (standard_name(declared[1]) if declared else "") or _guessed(body)
-    # The decoder of Python is the fastest for the charset of nearly all pages.
+    declared = _CHARSET_PARAMETER.search(content_type) if content_type else None
+    charset = (normalize_charset(declared[1]) if declared else "") or _detect_charset(body)
+    # For UTF-8, the charset of nearly all pages, the decoder of Python is the fastest.
     return body.decode("utf-8" if charset == "utf-8" else f"whatwg-{charset}", "replace"), charset
 
 
 @lru_cache(maxsize=256)
-def standard_name(label: str) -> str:
-    """The charset a label stands for in browsers, "" for an unknown one.
+def normalize_charset(label: str) -> str:
+    """Return the charset that browsers use for a label, "" for an unknown label.
 
-    >>> standard_name("Latin1"), standard_name("x-sjis"), standard_name("klingon")
+    >>> normalize_charset("Latin1"), normalize_charset("x-sjis"), normalize_charset("klingon")
     ('windows-1252', 'shift_jis', '')
     """
-    # A label of wild bytes is none: looking one up is not the place for surprises.
+    # Arbitrary bytes are no label, and the lookup should not have to handle them.
     if not label.isascii() or not label.isprintable() or len(label) > 40:
         return ""
     try:
@@ -51,9 +51,10 @@ def standard_name(label: str) -> str:
         return ""
 
 
-def _guessed(body: bytes) -> str:
-    # Plain ASCII reads the same in all charsets but those that shift with escapes.
+def _detect_charset(body: bytes) -> str:
+    """Detect the charset from `<meta>` and the bytes of the body."""
+    # ASCII is the same in all charsets except those with escape sequences.
     if body.isascii() and b"\x1b" not in body and b"charset" not in body[:1024].lower():
         return "windows-1252"
-    found = detect(body)
-    return (found.encoding or "windows-1252").lower()
+    detected = detect(body)
+    return (detected.encoding or "windows-1252").lower()

@@ -1,7 +1,7 @@
-"""From HTML to a page: title, visible text, words, language, links with what stands around them.
+"""HTML parser: title, visible text, words, language, and links with their context.
 
-The tree is asked in few, large questions, each answered in C: what to remove, which elements matter, all
-text at once. Nothing here walks the tree node by node, unless a page hides text or forges our marks.
+The parser uses a few bulk operations of turbohtml, each implemented in C: remove elements, collect elements, extract
+all text. It walks the tree node by node only if a page hides text or contains the reserved marker characters.
 """
 
 from __future__ import annotations
@@ -14,160 +14,188 @@ import xxhash
 from turbohtml import Document, Element, Node
 from turbohtml.clean import strip_comments_node
 
-from ..records import Around, Link, Page, Response
-from ..text.tokens import spelled
-from ..text.wording import Wording
-from ..urls import Joiner
-from . import flow
-from .charset import decoded
-from .directives import directives
-from .hidden import hush, purge
-from .language import UNSPACED, language_of
-from .links import Context, Leads, mark, sealed, tag_paths
-from .sentence import sentences_at
-from .styles import styled_sentences
-from .survey import Survey, survey
+from topicrawl.models import Link, LinkContextLevel, Page, Response
+from topicrawl.parse import text_blocks
+from topicrawl.parse.charset import decode_text
+from topicrawl.parse.head import PageElements, collect_elements
+from topicrawl.parse.hidden_text import remove_hidden_text, remove_markers
+from topicrawl.parse.language import UNSPACED_LANGUAGES, detect_language
+from topicrawl.parse.link_sentence import find_sentences
+from topicrawl.parse.links import LinkBatch, LinkContexts, build_links, build_tag_paths, insert_markers
+from topicrawl.parse.parser_cache import ParserCache
+from topicrawl.parse.robots_directives import parse_directives
+from topicrawl.parse.styled_sentences import extract_styled_sentences
+from topicrawl.text.bag_of_words import VocabularyCache
+from topicrawl.text.tokenizer import tokenise_to_bytes
+from topicrawl.text.word_sequence import WordSequence
+from topicrawl.urls import LinkCache, LinkResolver
 
-#: Characters of source and of text that are read; what is longer is no page for readers.
-LONGEST_SOURCE = 4_000_000
-LONGEST_TEXT = 2_000_000
-LONGEST_TITLE = 1000
+#: Limits on the characters of the source and of the text; the rest of a longer page is ignored.
+MAX_SOURCE_LENGTH = 4_000_000
+MAX_TEXT_LENGTH = 2_000_000
+MAX_TITLE_LENGTH = 1000
 
-SILENT = "script,style,template,noframes"
+NON_TEXT_SELECTOR = "script,style,template,noframes"
 
 
 @dataclass(slots=True)
-class Reading:
-    """What one pass over a page's tree gave."""
+class ParsedTree:
+    """Result of one pass over the tree of a page."""
 
-    seen: Survey
-    found: Leads
-    spoken: dict[Node, str]  # the texts of links in hidden parts
+    elements: PageElements
+    links: LinkBatch
+    hidden_anchors: dict[Node, str]  # anchor texts of links in hidden elements
     paths: list[str]
-    pieces: flow.Pieces
+    pieces: text_blocks.TextPieces
     text: str
-    raw: bytes  # the text in UTF-8
+    encoded_text: bytes  # the text in UTF-8
 
     @property
-    def is_sound(self) -> bool:
-        """Does each link have its marks, and are there no others?"""
-        places = len(self.found.urls) - self.found.placeless
-        return len(self.pieces) // 2 == places and not flow.is_marked(self.raw)
+    def has_valid_markers(self) -> bool:
+        """Whether each link has its markers and the text contains no others."""
+        placed = len(self.links.urls) - self.links.unplaced_count
+        return len(self.pieces) // 2 == placed and not text_blocks.contains_markers(self.encoded_text)
 
 
-def read_html(response: Response, link: Link, *, styles: bool = False, context: Around | bool = True) -> Page:
-    """The page in a response's body, with its styled sentences if they are wanted.
+def parse_html(
+    response: Response,
+    link: Link,
+    *,
+    styles: bool = False,
+    context: LinkContextLevel | bool = True,
+    cache: ParserCache | None = None,
+) -> Page:
+    """Parse an HTML response to a page.
 
-    Without `context`, links carry no more than their address, texts and rel.
+    With `styles`, the page has its styled sentences. Without `context`, links have only URL, anchor and alternative
+    text, rel and position.
     """
-    source, charset = decoded(response.body, response.headers.get("content-type", ""))
+    source, charset = decode_text(response.body, response.headers.get("content-type", ""))
     url = response.final_url
-    tree = _parsed(source)
-    reading = _reading(tree, url, context=bool(context))
-    if not reading.is_sound:
-        tree = _parsed(source)
-        reading = _reading(tree, url, context=bool(context), is_forged=True)
-    seen, text = reading.seen, reading.text
-    headings = tuple(_folded(heading) for heading in seen.headings)
-    language = language_of(text, (tree.root and tree.root.attr("lang")) or "")
-    around = None
+    cache = ParserCache() if cache is None else cache
+    tree = _build_tree(source)
+    reading = _read_tree(tree, url, cache.links, context=bool(context))
+    if not reading.has_valid_markers:
+        tree = _build_tree(source)
+        reading = _read_tree(tree, url, cache.links, context=bool(context), has_forged_markers=True)
+    elements, text = reading.elements, reading.text
+    headings = tuple(_fold_text(heading) for heading in elements.headings)
+    language = detect_language(text, (tree.root and tree.root.attr("lang")) or "")
+    link_context = None
     if context:
-        found, around = _surroundings(reading, headings, language, sentences=context != Around.WORDS)
-    # Where words are not parted by spaces, they are pairs of characters, and links must not part these either.
-    if not context or language in UNSPACED:
-        found = Wording(spelled(text))
+        words, link_context = _build_link_context(
+            reading, headings, language, cache.vocabularies, sentences=context != LinkContextLevel.WITHOUT_SENTENCE
+        )
+    # Languages without spaces use pairs of characters as words, and link boundaries must not split these pairs.
+    if not context or language in UNSPACED_LANGUAGES:
+        words = WordSequence(tokenise_to_bytes(text))
     return Page(
         url=url,
-        title=_folded(seen.title) if seen.title is not None else "",
+        title=_fold_text(elements.title) if elements.title is not None else "",
         headings=headings,
         text=text,
-        words=found,
-        # Reading changes the tree, and styles need it whole; they are seldom wanted.
-        sentences=styled_sentences(_parsed(source)) if styles else (),
+        words=words,
+        # The pass above modifies the tree, so the styles need a second, complete tree.
+        sentences=extract_styled_sentences(_build_tree(source)) if styles else (),
         language=language,
         charset=charset,
-        canonical=seen.canonical,
-        directives=directives(response.headers.get("x-robots-tag", ""), seen.robots),
-        links=sealed(reading.found, _anchors(reading), around, url, link.depth + 1),
-        # Pages without text (frames, pictures) are not all the same page.
-        digest=xxhash.xxh3_128_hexdigest(reading.raw) if reading.raw else "",
+        canonical=elements.canonical,
+        directives=parse_directives(response.headers.get("x-robots-tag", ""), elements.robots_metas),
+        links=build_links(reading.links, _get_anchors(reading), link_context, url, link.depth + 1),
+        # Pages without text (frames, images) have no digest, so that they are not duplicates of each other.
+        digest=xxhash.xxh3_128_hexdigest(reading.encoded_text) if reading.encoded_text else "",
     )
 
 
-def _parsed(source: str) -> Document:
-    return turbohtml.parse(source[:LONGEST_SOURCE], positions=False, allow_declarative_shadow_roots=False)
+def _build_tree(source: str) -> Document:
+    """Parse HTML source to a tree."""
+    return turbohtml.parse(source[:MAX_SOURCE_LENGTH], positions=False, allow_declarative_shadow_roots=False)
 
 
-def _reading(tree: Document, url: str, *, context: bool, is_forged: bool = False) -> Reading:
-    inner = tree if tree.find("body") is not None else _without_frames(tree)
-    if is_forged:
-        purge(inner)
-    inner.remove(SILENT)
+def _read_tree(
+    tree: Document, url: str, link_cache: LinkCache, *, context: bool, has_forged_markers: bool = False
+) -> ParsedTree:
+    """Extract elements, links and marked text from a tree. Removes hidden text from the tree and inserts markers."""
+    inner = tree if tree.find("body") is not None else _parse_noframes(tree)
+    if has_forged_markers:
+        remove_markers(inner)
+    inner.remove(NON_TEXT_SELECTOR)
     strip_comments_node(inner)
-    spoken = hush(inner)
-    seen = survey(tree)
+    hidden_anchors = remove_hidden_text(inner)
+    elements = collect_elements(tree)
     if inner is not tree:
-        framed = survey(inner)
-        seen.links, seen.headings, seen.rare = framed.links, framed.headings, framed.rare
-    found = _leads(seen, url)
-    paths = tag_paths(found.elements) if context else []
-    found.alts = [""] * found.placeless + mark(found.elements[found.placeless :])
-    pieces = flow.cut(_marked_text(inner, seen.inline))
+        inner_elements = collect_elements(inner)
+        elements.links = inner_elements.links
+        elements.headings = inner_elements.headings
+        elements.rare_inline = inner_elements.rare_inline
+    links = _collect_links(elements, url, link_cache)
+    paths = build_tag_paths(links.elements) if context else []
+    links.alts = [""] * links.unplaced_count + insert_markers(links.elements[links.unplaced_count :])
+    pieces = text_blocks.split_at_links(_extract_marked_text(inner, elements.inline_selector))
     text = "".join(pieces).strip()
-    return Reading(seen, found, spoken, paths, pieces, text, text.encode("utf-8", "replace"))
+    return ParsedTree(elements, links, hidden_anchors, paths, pieces, text, text.encode("utf-8", "replace"))
 
 
-def _leads(seen: Survey, url: str) -> Leads:
-    """Where the page leads, those without a place in the text first."""
-    joiner = Joiner((Joiner(url)(seen.base) or url) if seen.base else url)
-    seen.canonical = (joiner(seen.canonical) or "") if seen.canonical else ""
-    found = Leads()
-    found.add(seen.refresh, joiner, url)
-    found.add(seen.frames, joiner, url)
-    found.placeless = len(found.urls)
-    found.add(seen.links, joiner, url)
-    return found
+def _collect_links(elements: PageElements, url: str, link_cache: LinkCache) -> LinkBatch:
+    """Resolve the URLs of all links and of the canonical link; links without a position in the text come first."""
+    base = (LinkResolver(url, link_cache)(elements.base) or url) if elements.base else url
+    resolver = LinkResolver(base, link_cache)
+    elements.canonical = (resolver(elements.canonical) or "") if elements.canonical else ""
+    links = LinkBatch()
+    links.add(elements.refreshes, resolver, url)
+    links.add(elements.frames, resolver, url)
+    links.unplaced_count = len(links.urls)
+    links.add(elements.links, resolver, url)
+    return links
 
 
-def _marked_text(tree: Document, inline: str) -> str:
+def _extract_marked_text(tree: Document, inline: str) -> str:
+    """Return the text of a tree with link markers, one block per line."""
     tree.strip_tags(inline)
     body = tree.find("body")
     if body is None:
         return ""
     body.normalize()
-    return flow.flat(body.stripped_strings)[:LONGEST_TEXT]
+    return text_blocks.join_blocks(body.stripped_strings)[:MAX_TEXT_LENGTH]
 
 
-def _without_frames(tree: Document) -> Document:
-    """What a page of frames shows to those who cannot see frames."""
-    found = tree.find("noframes")
-    return _parsed(found.text if found is not None else "")
+def _parse_noframes(tree: Document) -> Document:
+    """Parse the `<noframes>` content of a frameset page to a tree of its own; an empty tree without it."""
+    noframes = tree.find("noframes")
+    return _build_tree(noframes.text if noframes is not None else "")
 
 
-def _surroundings(
-    reading: Reading, headings: tuple[str, ...], language: str, *, sentences: bool
-) -> tuple[Wording, Context]:
-    pieces, none = reading.pieces, reading.found.placeless
-    found, (before, after) = flow.words_and_windows(pieces, language)
+def _build_link_context(
+    reading: ParsedTree, headings: tuple[str, ...], language: str, vocabularies: VocabularyCache, *, sentences: bool
+) -> tuple[WordSequence, LinkContexts]:
+    """Return the words of the page and the context of its links."""
+    pieces, unplaced = reading.pieces, reading.links.unplaced_count
+    words, (before, after) = text_blocks.build_words_and_windows(pieces, language, vocabularies)
     if sentences:
-        around = sentences_at("".join(pieces), flow.offsets(pieces), language=language)
+        link_sentences = find_sentences("".join(pieces), text_blocks.get_link_offsets(pieces), language=language)
     else:
-        around = [""] * len(before)
-    above = list(map(["", *headings].__getitem__, reading.found.headings))
-    nowhere: list[Sequence[str]] = [()] * none
-    return found, Context([*nowhere, *before], [*nowhere, *after], [""] * none + around, above, reading.paths)
+        link_sentences = [""] * len(before)
+    link_headings = list(map(["", *headings].__getitem__, reading.links.heading_counts))
+    no_words: list[Sequence[str]] = [()] * unplaced
+    return words, LinkContexts(
+        [*no_words, *before], [*no_words, *after], [""] * unplaced + link_sentences, link_headings, reading.paths
+    )
 
 
-def _anchors(reading: Reading) -> list[str]:
-    found = reading.found
-    anchors = [""] * found.placeless + flow.anchors(reading.pieces)
-    if reading.spoken:
-        for position, element in enumerate(found.elements[: len(anchors)]):
-            if element in reading.spoken:
-                anchors[position] = flow.FORGED.sub("", " ".join(reading.spoken[element].split()))
+def _get_anchors(reading: ParsedTree) -> list[str]:
+    """Return the anchor texts of all links, including those in hidden elements."""
+    links = reading.links
+    anchors = [""] * links.unplaced_count + text_blocks.get_anchors(reading.pieces)
+    if reading.hidden_anchors:
+        for position, element in enumerate(links.elements[: len(anchors)]):
+            if element in reading.hidden_anchors:
+                anchors[position] = text_blocks.RESERVED_CHARACTERS.sub(
+                    "", " ".join(reading.hidden_anchors[element].split())
+                )
     return anchors
 
 
-def _folded(element: Element) -> str:
-    text = " ".join(" ".join(element.stripped_strings).split())[:LONGEST_TITLE]
-    return text if text.isascii() else flow.FORGED.sub("", text)
+def _fold_text(element: Element) -> str:
+    """Return the text of an element on one line, without marker characters."""
+    text = " ".join(" ".join(element.stripped_strings).split())[:MAX_TITLE_LENGTH]
+    return text if text.isascii() else text_blocks.RESERVED_CHARACTERS.sub("", text)

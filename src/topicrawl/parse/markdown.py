@@ -1,43 +1,44 @@
-"""A page as Markdown: what a reader sees, with headings, lists, tables and links that lead somewhere."""
+"""Convert an HTML page to Markdown: the visible content with headings, lists, tables and absolute links."""
 
 from __future__ import annotations
 
 import turbohtml
 from turbohtml import Document, Markdown
 
-from ..records import Readable, Response
-from ..urls import Joiner
-from .charset import decoded
-from .hidden import hush
-from .html import LONGEST_SOURCE, LONGEST_TEXT, SILENT
-from .survey import survey
+from topicrawl.models import ReadableDocument, Response
+from topicrawl.parse.charset import decode_text
+from topicrawl.parse.head import collect_elements
+from topicrawl.parse.hidden_text import remove_hidden_text
+from topicrawl.parse.html import MAX_SOURCE_LENGTH, MAX_TEXT_LENGTH, NON_TEXT_SELECTOR
+from topicrawl.urls import LinkResolver
 
-# Pictures are told, not shown: some are megabytes of data in their own address.
-_OPTIONS = Markdown(images=Markdown.Images(mode="alt"))
+# Images are replaced by their alternative text: data URLs can be megabytes long.
+_MARKDOWN_OPTIONS = Markdown(images=Markdown.Images(mode="alt"))
 
 
-def markdown(response: Response) -> str:
-    """The body of an HTML page as Markdown; links are absolute, and those that lead out of the web are text.
+def render_markdown(response: Response) -> str:
+    """Convert the body of an HTML page to Markdown; links are absolute, links to other schemes become plain text.
 
     >>> page = b"<h1>Dengue</h1><p>See <a href='/b'>this</a> or <a href='javascript:x()'>that</a>.<p hidden>spam"
-    >>> print(markdown(Response("u", "http://a.org/x", headers={"content-type": "text/html"}, body=page)))
+    >>> print(render_markdown(Response("u", "http://a.org/x", headers={"content-type": "text/html"}, body=page)))
     # Dengue
     <BLANKLINE>
     See [this](http://a.org/b) or that.
     """
-    shown = response.readable or Readable(response.headers.get("content-type", ""), response.body)
-    source, _ = decoded(shown.body, shown.type)
-    tree = turbohtml.parse(source[:LONGEST_SOURCE], positions=False, allow_declarative_shadow_roots=False)
-    tree.remove(SILENT)
-    hush(tree)
-    _absolute(tree, response.final_url)
+    readable = response.readable or ReadableDocument(response.headers.get("content-type", ""), response.body)
+    source, _ = decode_text(readable.body, readable.type)
+    tree = turbohtml.parse(source[:MAX_SOURCE_LENGTH], positions=False, allow_declarative_shadow_roots=False)
+    tree.remove(NON_TEXT_SELECTOR)
+    remove_hidden_text(tree)
+    _make_links_absolute(tree, response.final_url)
     body = tree.find("body")
-    return body.to_markdown(_OPTIONS)[:LONGEST_TEXT].strip() if body is not None else ""
+    return body.to_markdown(_MARKDOWN_OPTIONS)[:MAX_TEXT_LENGTH].strip() if body is not None else ""
 
 
-def _absolute(tree: Document, url: str) -> None:
-    base = survey(tree).base
-    joiner = Joiner((Joiner(url)(base) or url) if base else url)
+def _make_links_absolute(tree: Document, url: str) -> None:
+    """Make the links of a tree absolute; remove the `href` of links that do not lead to web pages."""
+    base = collect_elements(tree).base
+    joiner = LinkResolver((LinkResolver(url)(base) or url) if base else url)
     for element in tree.iter_elements(["a"]):
         href = element.attr("href")
         if href is not None:

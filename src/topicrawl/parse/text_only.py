@@ -1,57 +1,57 @@
-"""What a page says and nothing else: for an index, which has its title and language from the collection.
+"""Extract only the visible text of a page, for the search index (title and language come from the collection).
 
-Half the price of reading it whole: no links, no headings, no guess at the language.
+This costs half as much as parsing the page, because it skips links, headings and language detection.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import turbohtml
+from msgspec.structs import replace
 from turbohtml.clean import strip_comments_node
 
-from ..documents.kinds import kind_of
-from ..records import Failure, Link, Page, Response
-from . import read
-from .charset import decoded
-from .flow import FORGED, flat, is_marked
-from .hidden import hush
-from .html import LONGEST_SOURCE, LONGEST_TEXT, SILENT
-from .survey import INLINE
+from topicrawl.documents.file_types import detect_type
+from topicrawl.models import Failure, Link, Page, Response
+from topicrawl.parse import parse_response
+from topicrawl.parse.charset import decode_text
+from topicrawl.parse.head import INLINE_SELECTOR
+from topicrawl.parse.hidden_text import remove_hidden_text
+from topicrawl.parse.html import MAX_SOURCE_LENGTH, MAX_TEXT_LENGTH, NON_TEXT_SELECTOR
+from topicrawl.parse.text_blocks import RESERVED_CHARACTERS, contains_markers, join_blocks
 
 
-def text_only(response: Response) -> str | Failure:
-    """The visible text of a response, one block a line, or why there is none.
+def extract_text(response: Response) -> str | Failure:
+    """Return the visible text of a response, one block per line, or the failure if there is none.
 
     >>> page = b"<title>Owls</title><script>x</script><p>Most <b>owls</b><p><a>hunt</a><a>sleep</a>"
-    >>> text_only(Response("u", "u", 200, {"content-type": "text/html"}, page))
+    >>> extract_text(Response("u", "u", 200, {"content-type": "text/html"}, page))
     'Most owls\\nhunt sleep'
     """
     if response.readable is not None:
         headers = {**response.headers, "content-type": response.readable.type}
         response = replace(response, headers=headers, body=response.readable.body)
-    if kind_of(response.body, response.content_type) == "html":
-        return _html(response)
-    page = read(response, Link(response.final_url), context=False)
+    if detect_type(response.body, response.content_type) == "html":
+        return _extract_html_text(response)
+    page = parse_response(response, Link(response.final_url), context=False)
     return page.text if isinstance(page, Page) else page
 
 
-def _html(response: Response) -> str:
-    source, _ = decoded(response.body, response.headers.get("content-type", ""))
-    # Neighbouring links are words of their own.
-    for glued in ("</a><a", "</A><A"):
-        source = source.replace(glued, f"{glued[:4]} {glued[4:]}")
-    tree = turbohtml.parse(source[:LONGEST_SOURCE], positions=False, allow_declarative_shadow_roots=False)
+def _extract_html_text(response: Response) -> str:
+    """Return the visible text of an HTML response, one block per line; "" if there is none."""
+    source, _ = decode_text(response.body, response.headers.get("content-type", ""))
+    # Adjacent links are separate words.
+    for adjacent in ("</a><a", "</A><A"):
+        source = source.replace(adjacent, f"{adjacent[:4]} {adjacent[4:]}")
+    tree = turbohtml.parse(source[:MAX_SOURCE_LENGTH], positions=False, allow_declarative_shadow_roots=False)
     if tree.find("body") is None:
-        page = read(response, Link(response.final_url), context=False)
+        page = parse_response(response, Link(response.final_url), context=False)
         return page.text if isinstance(page, Page) else ""
-    tree.remove(SILENT)
+    tree.remove(NON_TEXT_SELECTOR)
     strip_comments_node(tree)
-    hush(tree)
-    tree.strip_tags(INLINE)
+    remove_hidden_text(tree)
+    tree.strip_tags(INLINE_SELECTOR)
     body = tree.find("body")
     if body is None:
         return ""
     body.normalize()
-    text = flat(body.stripped_strings)[:LONGEST_TEXT]
-    return FORGED.sub("", text) if is_marked(text.encode("utf-8", "replace")) else text
+    text = join_blocks(body.stripped_strings)[:MAX_TEXT_LENGTH]
+    return RESERVED_CHARACTERS.sub("", text) if contains_markers(text.encode("utf-8", "replace")) else text

@@ -1,1 +1,1 @@
-"""Step 5. From a page to how much it is about the topic; one model a file."""
+"""Relevance models: score how relevant a fetched page is to the topic. Each model has its own file."""

@@ -1,200 +1,235 @@
-"""The permanent part of a filter, chosen from example pages, and thresholds tuned on them (Kluev 2000, section 4,
-steps 2 to 4; Tables 1 and 2).
+"""Build the permanent part of a filter from example pages and tune its thresholds (Kluev 2000, section 4, steps 2 to 4;
+Tables 1 and 2).
 
-In the paper an expert picks 20 to 100 elements of each class from lists of what the examples (the core) say. Here the
-choice is made for the user, who may edit it. An element is the better, the more of the core's pages say it and the
-rarer it is in the language; where there are irrelevant examples, they must say it less. Thresholds are set so that 60
-to 70 % of the core pass; the core needs some pages for that, so for a few the paper's own values are the highest.
+In the paper an expert selects 20 to 100 elements of each class from lists of the elements that occur in the relevant
+examples (the core). Here the selection is automatic, and the user may edit the result. An element ranks higher the more
+pages of the core contain it and the rarer it is in the language. If there are irrelevant examples, the element must be
+less frequent in them. The thresholds are tuned so that 60 to 70 % of the core pass. This needs several pages: for a
+small core, the values of the paper are an upper bound.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import floor
 from typing import NamedTuple
 
-from topicrawl.records import Page
-from topicrawl.relevance.sieve import Key, Said, Shares, Sieve, said
-from topicrawl.text.collocations import collocations, neighbours, shown, terms_in_clauses
-from topicrawl.text.lexicon import Lexicon
-from topicrawl.text.tokens import words as tokenise
-from topicrawl.topic import Filter, Thresholds, Topic
-from topicrawl.topic.filter import SIZES
+from msgspec.structs import replace
 
-#: Kluev 2000, Table 2; VSM is .18 for one collection and .25 for the other.
-PRINTED = Shares(terms=0.5, pairs=0.1, triples=0.08, vsm=0.18)
-LEAST, MOST = 20, 100  # elements of a class
-PASSING = 0.65  # of the core: 60 to 70 %
-FEW = 10  # pages; fewer tell little about pages that were not among them
-_SEVERAL = 4  # pages
-_PARTS = 5  # of the core, to measure each by a filter chosen from the others
-_FRAMED = 3  # pages; fewer tell nothing about what all pages of a site have
+from topicrawl.models import Page
+from topicrawl.relevance.filter_model import ElementKey, FilterCoverage, FilterModel, PageTerms, extract_page_terms
+from topicrawl.text.collocations import (
+    count_collocations,
+    extract_clause_terms,
+    find_usual_spellings,
+    iter_collocations,
+)
+from topicrawl.text.lexicon import LanguageLexicon
+from topicrawl.text.tokenizer import tokenise
+from topicrawl.topic import Thresholds, Topic, TopicFilter
+from topicrawl.topic.filter import ELEMENT_SIZES
 
-
-class Tally(NamedTuple):
-    """Elements of one class: how many pages say each, and how often all pages do."""
-
-    pages: Counter[Key]
-    times: Counter[Key]
-
-
-def counted(spoken: Said) -> dict[str, Counter[Key]]:
-    """How often a page says the elements of each class; numbers are none."""
-    found = {}
-    for name, size in SIZES.items():
-        counts = collocations(spoken.terms, size)
-        found[name] = Counter({key: times for key, times in counts.items() if not any(map(str.isnumeric, key))})
-    return found
+#: Thresholds of Kluev 2000, Table 2. The VSM threshold is .18 for one collection and .25 for the other.
+PAPER_THRESHOLDS = FilterCoverage(terms=0.5, pairs=0.1, triples=0.08, vsm=0.18)
+MIN_ELEMENTS, MAX_ELEMENTS = 20, 100  # number of elements of a class
+TARGET_PASS_RATE = 0.65  # target share of the core that passes; the paper says 60 to 70 %
+MIN_TUNING_PAGES = 10  # pages; thresholds tuned on fewer pages do not generalise
+_SMALL_CORE = 4  # pages; in a smaller core, an element of a single page may be selected
+_FOLDS = 5  # cross-validation folds of the core
+_MIN_BOILERPLATE_PAGES = 3  # pages; boilerplate cannot be recognised in fewer
 
 
-def tallied(counts: Iterable[Mapping[str, Counter[Key]]]) -> dict[str, Tally]:
-    """What pages say together, class by class."""
-    found = {name: Tally(Counter(), Counter()) for name in SIZES}
-    for one in counts:
-        for name, tally in found.items():
-            tally.pages.update(one[name].keys())
-            tally.times.update(one[name])
-    return found
+class ElementCounts(NamedTuple):
+    """Counts of the elements of one class: the pages that contain each element, and its occurrences on all pages."""
+
+    page_counts: Counter[ElementKey]
+    occurrences: Counter[ElementKey]
+
+
+def count_elements(page_terms: PageTerms) -> dict[str, Counter[ElementKey]]:
+    """Count the elements of each class on a page. Elements with a number are left out."""
+    elements = {}
+    for name, size in ELEMENT_SIZES.items():
+        counts = count_collocations(page_terms.terms, size)
+        elements[name] = Counter({key: times for key, times in counts.items() if not any(map(str.isnumeric, key))})
+    return elements
+
+
+def sum_element_counts(counts: Iterable[Mapping[str, Counter[ElementKey]]]) -> dict[str, ElementCounts]:
+    """Sum the element counts of several pages, class by class."""
+    totals = {name: ElementCounts(Counter(), Counter()) for name in ELEMENT_SIZES}
+    for page_counts in counts:
+        for name, tally in totals.items():
+            tally.page_counts.update(page_counts[name].keys())
+            tally.occurrences.update(page_counts[name])
+    return totals
 
 
 @dataclass(frozen=True)
-class Core:
-    """Example pages of a topic."""
+class FilterBuilder:
+    """Select a filter and its thresholds from the example pages of a topic."""
 
-    lexicon: Lexicon
-    own: frozenset[str]
+    lexicon: LanguageLexicon
+    keep_words: frozenset[str]
     relevant: Sequence[Page]
     irrelevant: Sequence[Page] = ()
 
     @cached_property
-    def spoken(self) -> list[Said]:
-        return [said(page, self.lexicon, self.own) for page in self.relevant]
+    def page_terms(self) -> list[PageTerms]:
+        """Terms of each relevant page."""
+        return [extract_page_terms(page, self.lexicon, self.keep_words) for page in self.relevant]
 
     @cached_property
-    def counts(self) -> list[dict[str, Counter[Key]]]:
-        return [counted(spoken) for spoken in self.spoken]
+    def element_counts(self) -> list[dict[str, Counter[ElementKey]]]:
+        """Element counts of each relevant page: class → element → occurrences."""
+        return [count_elements(terms) for terms in self.page_terms]
 
     @cached_property
-    def others(self) -> dict[str, Tally]:
-        return tallied(counted(said(page, self.lexicon, self.own)) for page in self.irrelevant)
+    def irrelevant_counts(self) -> dict[str, ElementCounts]:
+        """Element counts of all irrelevant pages together, by class."""
+        return sum_element_counts(
+            count_elements(extract_page_terms(page, self.lexicon, self.keep_words)) for page in self.irrelevant
+        )
 
-    def filter(self) -> Filter:
-        """The elements that mark the core's pages, by how they are written, with their relative frequencies."""
-        chosen = self._chosen(self.counts)
+    def build_filter(self) -> TopicFilter:
+        """Return the elements that distinguish the core, in their usual spelling, with their relative frequencies."""
+        selected = self._select_elements(self.element_counts)
         texts = [f"{page.title}\n{page.text}" for page in self.relevant]
         parts = {}
-        for name, elements in chosen.items():
-            written = shown(texts, self.lexicon, SIZES[name], elements)
-            parts[name] = {written[key]: weight for key, weight in elements.items() if key in written}
-        return Filter(**parts)
+        for name, elements in selected.items():
+            spelling = find_usual_spellings(texts, self.lexicon, ELEMENT_SIZES[name], elements)
+            parts[name] = {spelling[key]: weight for key, weight in elements.items() if key in spelling}
+        return TopicFilter(**parts)
 
-    def _chosen(self, counts: Sequence[Mapping[str, Counter[Key]]]) -> dict[str, dict[Key, float]]:
-        """What marks some pages of the core: class → element → its frequency over the greatest."""
+    def _select_elements(
+        self, counts: Sequence[Mapping[str, Counter[ElementKey]]]
+    ) -> dict[str, dict[ElementKey, float]]:
+        """Select the distinguishing elements: class → element → occurrences divided by the maximum of the class."""
         parts = {}
-        for name, tally in tallied(counts).items():
-            keys = self._significant(tally, len(counts), self.others[name].pages)
-            greatest = max((tally.times[key] for key in keys), default=1)
-            parts[name] = {key: tally.times[key] / greatest for key in keys}
+        for name, tally in sum_element_counts(counts).items():
+            keys = self._rank_elements(tally, len(counts), self.irrelevant_counts[name].page_counts)
+            greatest = max((tally.occurrences[key] for key in keys), default=1)
+            parts[name] = {key: tally.occurrences[key] / greatest for key in keys}
         return parts
 
-    def _significant(self, core: Tally, count: int, others: Mapping[Key, int]) -> list[Key]:
-        against = max(1, len(self.irrelevant))
-        worth: dict[Key, float] = {}
-        for key, pages in core.pages.items():
-            ahead = pages / count - others.get(key, 0) / against
-            # What a single page of several says is that page's matter.
-            if ahead > 0 and core.times[key] > 1 and (pages > 1 or count < _SEVERAL):
-                worth[key] = ahead * sum(map(self.lexicon.idf, key)) / len(key)
-        ranked = sorted(worth, key=lambda key: (-worth[key], -core.times[key]))
-        frequent = sum(core.pages[key] >= count / 10 for key in ranked)
-        return sorted(ranked, key=lambda key: core.pages[key] < count / 10)[: min(MOST, max(frequent, LEAST))]
+    def _rank_elements(
+        self, elements: ElementCounts, page_count: int, irrelevant_pages: Mapping[ElementKey, int]
+    ) -> list[ElementKey]:
+        """Return the best elements of one class, ranked by document frequency and idf."""
+        irrelevant_count = max(1, len(self.irrelevant))
+        ranks: dict[ElementKey, float] = {}
+        for key, pages in elements.page_counts.items():
+            surplus = pages / page_count - irrelevant_pages.get(key, 0) / irrelevant_count
+            # An element of a single page describes that page, not the topic.
+            if surplus > 0 and elements.occurrences[key] > 1 and (pages > 1 or page_count < _SMALL_CORE):
+                ranks[key] = surplus * sum(map(self.lexicon.idf, key)) / len(key)
+        ranked = sorted(ranks, key=lambda key: (-ranks[key], -elements.occurrences[key]))
+        frequent = sum(elements.page_counts[key] >= page_count / 10 for key in ranked)
+        return sorted(ranked, key=lambda key: elements.page_counts[key] < page_count / 10)[
+            : min(MAX_ELEMENTS, max(frequent, MIN_ELEMENTS))
+        ]
 
-    def thresholds(self, filter: Filter | None = None) -> Thresholds:
-        """Thresholds that 60 to 70 % of the core pass, by one metric or another; a passage needs half of VSM's.
+    def tune_thresholds(self, filter: TopicFilter | None = None) -> Thresholds:
+        """Return thresholds that 60 to 70 % of the core pass by at least one metric.
 
-        Pages say more of a filter that was chosen from them than others do. So without a given filter, each fifth of
-        the core is measured by a filter chosen from the rest.
+        The passage threshold is half of the VSM threshold. Pages contain more elements of a filter that was selected
+        from them than other pages do. Without a given filter, each fifth of the core is therefore measured with a
+        filter selected from the other four fifths (cross-validation).
         """
         if filter is not None:
-            sieve = Sieve.of(filter, self.lexicon, self.own)
-            rows = [sieve.shares(spoken) for spoken in self.spoken]
+            model = FilterModel.of(filter, self.lexicon, self.keep_words)
+            rows = [model.measure_coverage(terms) for terms in self.page_terms]
         else:
-            rows = [row for part in range(min(_PARTS, len(self.spoken))) for row in self._set_aside(part)]
-        tuned = min((_at(rows, rank) for rank in range(len(rows))), key=lambda it: abs(passing(rows, it) - PASSING))
-        if len(rows) < FEW:
-            tuned = Shares(*map(min, tuned, PRINTED))
-        # A metric by which no page of the core is anything keeps the threshold of the paper.
-        at = Shares(*(floor(value * 1e4) / 1e4 or printed for value, printed in zip(tuned, PRINTED, strict=True)))
+            rows = [row for part in range(min(_FOLDS, len(self.page_terms))) for row in self._measure_fold(part)]
+        candidates = (_get_thresholds_at_rank(rows, rank) for rank in range(len(rows)))
+        tuned = min(candidates, key=lambda thresholds: abs(pass_rate(rows, thresholds) - TARGET_PASS_RATE))
+        if len(rows) < MIN_TUNING_PAGES:
+            tuned = FilterCoverage(*map(min, tuned, PAPER_THRESHOLDS))
+        # If a metric is 0 on all pages of the core, its threshold is that of the paper.
+        at = FilterCoverage(
+            *(floor(value * 1e4) / 1e4 or printed for value, printed in zip(tuned, PAPER_THRESHOLDS, strict=True))
+        )
         return Thresholds(at.vsm, at.terms, at.pairs, at.triples, at.vsm / 2)
 
-    def _set_aside(self, part: int) -> list[Shares]:
-        """One part of the core, measured by a filter chosen from the others."""
-        rest = [counts for number, counts in enumerate(self.counts) if number % _PARTS != part] or self.counts
-        chosen = self._chosen(rest)
-        terms = {term: weight for (term,), weight in chosen["terms"].items()}
-        sieve = Sieve(self.lexicon, self.own, terms, chosen["pairs"], chosen["triples"])
-        return [sieve.shares(spoken) for spoken in self.spoken[part::_PARTS]]
+    def _measure_fold(self, fold: int) -> list[FilterCoverage]:
+        """Measure one fold of the core with a filter selected from the other folds."""
+        rest = [
+            counts for number, counts in enumerate(self.element_counts) if number % _FOLDS != fold
+        ] or self.element_counts
+        selected = self._select_elements(rest)
+        terms = {term: weight for (term,), weight in selected["terms"].items()}
+        model = FilterModel(self.lexicon, self.keep_words, terms, selected["pairs"], selected["triples"])
+        return [model.measure_coverage(page_terms) for page_terms in self.page_terms[fold::_FOLDS]]
 
 
-def _at(rows: Sequence[Shares], rank: int) -> Shares:
-    """The values that so many pages fall short of, metric by metric."""
-    return Shares(*(sorted(values)[rank] for values in zip(*rows, strict=True)))
+def _get_thresholds_at_rank(rows: Sequence[FilterCoverage], rank: int) -> FilterCoverage:
+    """Return, metric by metric, the value at a rank of the ascending order."""
+    return FilterCoverage(*(sorted(values)[rank] for values in zip(*rows, strict=True)))
 
 
-def passing(rows: Sequence[Shares], at: Shares) -> float:
-    """The share of pages that reach one of the thresholds.
+def pass_rate(rows: Sequence[FilterCoverage], thresholds: FilterCoverage) -> float:
+    """Return the share of pages that reach at least one threshold.
 
-    >>> passing([Shares(0.5, 0, 0, 0), Shares(0, 0, 0, 0.1)], Shares(0.5, 0.1, 0.08, 0.18))
+    >>> pass_rate([FilterCoverage(0.5, 0, 0, 0), FilterCoverage(0, 0, 0, 0.1)], FilterCoverage(0.5, 0.1, 0.08, 0.18))
     0.5
     """
-    reached = [any(0 < limit <= value for value, limit in zip(row, at, strict=True)) for row in rows]
+    reached = [any(0 < limit <= value for value, limit in zip(row, thresholds, strict=True)) for row in rows]
     return sum(reached) / len(rows)
 
 
-def fitted(topic: Topic, relevant: Sequence[Page] = (), irrelevant: Sequence[Page] = ()) -> tuple[Filter, Thresholds]:
-    """The topic's filter and thresholds: as the topic has them, else from examples, else from its words.
+def fit_filter(
+    topic: Topic, relevant: Sequence[Page] = (), irrelevant: Sequence[Page] = ()
+) -> tuple[TopicFilter, Thresholds]:
+    """Return the filter and the thresholds of a topic.
 
-    >>> filter, thresholds = fitted(Topic.of("dengue fever"))
+    Values in the topic come first, then values from the example pages, then values from the topic's words.
+
+    >>> filter, thresholds = fit_filter(Topic.of("dengue fever"))
     >>> list(filter.terms), list(filter.pairs), thresholds.terms, thresholds.vsm
     (['dengue', 'fever'], ['dengue fever'], 0.5, 0.16)
     """
-    core = Core(topic.lexicon, topic.own, unframed(relevant), unframed(irrelevant))
-    filter = topic.filter or (core.filter() if relevant else _of_words(topic))
+    builder = FilterBuilder(topic.lexicon, topic.tokens, remove_boilerplate(relevant), remove_boilerplate(irrelevant))
+    filter = topic.filter or (builder.build_filter() if relevant else _build_filter_from_words(topic))
     if relevant:
-        found = core.thresholds(topic.filter or None)
+        thresholds = builder.tune_thresholds(topic.filter or None)
     else:
-        # A topic of a few words has a threshold that was set for so few; a whole filter has the paper's.
-        vsm = PRINTED.vsm if topic.filter else topic.threshold
-        found = Thresholds(vsm, PRINTED.terms, PRINTED.pairs, PRINTED.triples)
-    values = {**found.set(), **topic.thresholds.set()}
+        # The threshold of the topic is tuned for a few words. A complete filter uses the value of the paper.
+        vsm = PAPER_THRESHOLDS.vsm if topic.filter else topic.similarity_threshold
+        thresholds = Thresholds(vsm, PAPER_THRESHOLDS.terms, PAPER_THRESHOLDS.pairs, PAPER_THRESHOLDS.triples)
+    values = {**thresholds.get_defined(), **topic.thresholds.get_defined()}
     if topic.thresholds.passage is None:
         values["passage"] = values["vsm"] / 2
     return filter, Thresholds(**values)
 
 
-def _of_words(topic: Topic) -> Filter:
-    """A filter of the topic's words; a name of two or three words is taken for a phrase, a longer one for a list."""
-    terms = terms_in_clauses(topic.name, topic.lexicon, topic.own)
+def _build_filter_from_words(topic: Topic) -> TopicFilter:
+    """Build a filter from the topic's words.
+
+    A name of two or three words also counts as a phrase; a longer name counts as a list of words.
+    """
+    terms = extract_clause_terms(topic.name, topic.lexicon, topic.tokens)
     parts = {"terms": dict(topic.words)}
-    for name in ("pairs", "triples") if len(terms) <= SIZES["triples"] else ():
-        keys = list(neighbours(terms, SIZES[name]))
-        parts[name] = dict.fromkeys(shown([topic.name], topic.lexicon, SIZES[name], keys).values(), 1.0)
-    return Filter(**parts)
+    for name in ("pairs", "triples") if len(terms) <= ELEMENT_SIZES["triples"] else ():
+        keys = list(iter_collocations(terms, ELEMENT_SIZES[name]))
+        parts[name] = dict.fromkeys(
+            find_usual_spellings([topic.name], topic.lexicon, ELEMENT_SIZES[name], keys).values(), 1.0
+        )
+    return TopicFilter(**parts)
 
 
-def unframed(pages: Sequence[Page]) -> list[Page]:
-    r"""Pages without the lines that more than half of them have: these are the frame of a site, not its content.
+def remove_boilerplate(pages: Sequence[Page]) -> list[Page]:
+    r"""Remove the lines that occur on more than half of the pages: they are boilerplate of a site, not content.
 
     >>> pages = [Page(f"http://a/{n}", text=f"About us\nOwls {n}") for n in range(3)]
-    >>> [page.text for page in unframed(pages)]
+    >>> [page.text for page in remove_boilerplate(pages)]
     ['Owls 0', 'Owls 1', 'Owls 2']
     """
-    if len(pages) < _FRAMED:
+    if len(pages) < _MIN_BOILERPLATE_PAGES:
         return list(pages)
     lines = Counter(line for page in pages for line in set(page.text.split("\n")))
-    frame = {line for line, count in lines.items() if count > len(pages) / 2}
-    texts = ["\n".join(line for line in page.text.split("\n") if line not in frame) for page in pages]
+    boilerplate = {line for line, count in lines.items() if count > len(pages) / 2}
+    texts = ["\n".join(line for line in page.text.split("\n") if line not in boilerplate) for page in pages]
     return [replace(page, text=text, words=tuple(tokenise(text))) for page, text in zip(pages, texts, strict=True)]

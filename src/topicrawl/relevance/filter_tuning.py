@@ -1,13 +1,14 @@
-"""The variable part of a filter: Kluev 2000, section 4, step 5.
+"""Variable part of a filter: Kluev 2000, section 4, step 5.
 
-After every N recommended pages these count as a new core: elements of middle frequency are drawn from it at random,
-in each class 30 % as many as the permanent part has, in place of the ones before; and the weights of all terms move
-towards their weights in the new core.
+After every N recommended pages, these pages form a new core. The crawler draws elements of middle frequency from it at
+random, in each class 30 % as many as the permanent part has. They replace the previous variable part. The weights of
+all terms move towards their weights in the new core.
 
     w ← w + .2 · (new − w)                new: the term's frequency over the greatest
 
-The paper says what the factor damps and gives no formula. It does not say what a middle frequency is either: here
-what stands on a tenth to a half of the N pages. N is not printed; ours is 100, the size of its core.
+The paper describes what the factor damps but gives no formula. It does not define middle frequency either: here, an
+element has middle frequency if it occurs on a tenth to a half of the N pages. N is not printed; here it is 100, the
+size of the paper's core.
 """
 
 from __future__ import annotations
@@ -17,95 +18,125 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
-from topicrawl.records import Carry
-from topicrawl.relevance.sieve import Key, Said, Sieve
-from topicrawl.topic.filter import SIZES
+from msgspec import Struct, convert
 
-MIDDLE = (0.1, 0.5)
-#: Elements of a class that a page contributes, the most frequent first: what is kept in memory stays small.
-_OF_A_PAGE = {"terms": 50, "pairs": 30, "triples": 20}
+from topicrawl.models import JsonValue
+from topicrawl.relevance.filter_model import ElementKey, FilterModel, PageTerms
+from topicrawl.topic.filter import ELEMENT_SIZES
+
+MIDDLE_FREQUENCIES = (0.1, 0.5)
+#: Elements of a class that a page contributes, the most frequent first. This bounds the memory.
+_MAX_PAGE_ELEMENTS = {"terms": 50, "pairs": 30, "triples": 20}
 
 
-def damped(old: float, new: float, factor: float = 0.2) -> float:
-    """A weight on its way to a new one.
+def damp_weight(old: float, new: float, factor: float = 0.2) -> float:
+    """Move a weight towards a new value.
 
-    >>> round(damped(1.0, 0.5), 6), round(damped(0.0, 0.5), 6)
+    >>> round(damp_weight(1.0, 0.5), 6), round(damp_weight(0.0, 0.5), 6)
     (0.9, 0.1)
     """
     return old + factor * (new - old)
 
 
+class PageStatsState(Struct, frozen=True):
+    """Stored state of the statistics. The words of an element are separated by spaces."""
+
+    count: int
+    pages: dict[str, dict[str, int]]
+    times: dict[str, int]
+
+
 @dataclass
-class Recommended:
-    """What pages that were recommended lately say: class → element → pages that say it; and how often, for terms."""
+class RecommendedPageStats:
+    """Statistics of recently recommended pages: the pages that contain each element, and the occurrences of terms."""
 
-    count: int = 0
-    pages: dict[str, Counter[Key]] = field(default_factory=lambda: {name: Counter() for name in SIZES})
-    times: Counter[str] = field(default_factory=Counter)
+    page_count: int = 0
+    page_counts: dict[str, Counter[ElementKey]] = field(
+        default_factory=lambda: {name: Counter() for name in ELEMENT_SIZES}
+    )
+    term_counts: Counter[str] = field(default_factory=Counter)
 
-    def add(self, spoken: Said, known: Mapping[str, float], classes: Iterable[str] = ("pairs", "triples")) -> None:
-        """One more page; terms that the filter knows count also when they are rare on it."""
-        self.count += 1
-        said: dict[Key, int] = {(term,): times for term, times in spoken.counts.items()}
-        most = _frequent(said, "terms")
-        self.pages["terms"].update(most)
-        self.times.update({term: spoken.counts[term] for (term,) in most})
-        self.times.update(
-            {term: spoken.counts[term] for term in known if term in spoken.counts and (term,) not in most}
+    def add(
+        self, page_terms: PageTerms, filter_terms: Mapping[str, float], classes: Iterable[str] = ("pairs", "triples")
+    ) -> None:
+        """Count one more page. Terms of the filter count even if they are rare on the page."""
+        self.page_count += 1
+        term_counts: dict[ElementKey, int] = {(term,): times for term, times in page_terms.counts.items()}
+        frequent = _get_most_frequent(term_counts, "terms")
+        self.page_counts["terms"].update(frequent)
+        self.term_counts.update({term: page_terms.counts[term] for (term,) in frequent})
+        self.term_counts.update(
+            {
+                term: page_terms.counts[term]
+                for term in filter_terms
+                if term in page_terms.counts and (term,) not in frequent
+            }
         )
         for name in classes:
-            # Neighbours that something separates are counted too, and left out: that is faster than to look at each.
-            found = Counter(zip(*(spoken.terms[start:] for start in range(SIZES[name])), strict=False))
-            self.pages[name].update(_frequent({key: times for key, times in found.items() if times > 1}, name))
+            # Counting also the neighbours across separators and dropping them later is faster than testing each.
+            counts = Counter(zip(*(page_terms.terms[start:] for start in range(ELEMENT_SIZES[name])), strict=False))
+            self.page_counts[name].update(
+                _get_most_frequent({key: times for key, times in counts.items() if times > 1}, name)
+            )
 
-    def middle(self, name: str, without: Iterable[Key]) -> list[Key]:
-        """Elements of middle frequency that are not permanent, in the order of their spelling."""
-        low, high = (share * self.count for share in MIDDLE)
-        known = set(without)
-        return sorted(key for key, pages in self.pages[name].items() if low <= pages <= high and key not in known)
+    def get_middle_elements(self, name: str, excluded: Iterable[ElementKey]) -> list[ElementKey]:
+        """Return the elements of middle frequency that are not in the permanent part, in alphabetical order."""
+        low, high = (share * self.page_count for share in MIDDLE_FREQUENCIES)
+        permanent = set(excluded)
+        return sorted(
+            key for key, pages in self.page_counts[name].items() if low <= pages <= high and key not in permanent
+        )
 
-    def state(self) -> Carry:
-        spelled = {name: {" ".join(key): n for key, n in part.items()} for name, part in self.pages.items()}
-        return {"count": self.count, "pages": spelled, "times": dict(self.times)}  # type: ignore[dict-item]
+    def get_state(self) -> JsonValue:
+        """Return the statistics as JSON values."""
+        spelled = {name: {" ".join(key): n for key, n in part.items()} for name, part in self.page_counts.items()}
+        return {"count": self.page_count, "pages": spelled, "times": dict(self.term_counts)}  # type: ignore[dict-item]
 
     @classmethod
-    def restored(cls, state: Mapping[str, object]) -> Recommended:
-        pages: Mapping[str, Mapping[str, int]] = state["pages"]  # type: ignore[assignment]
-        count: int = state["count"]  # type: ignore[assignment]
-        times: Mapping[str, int] = state["times"]  # type: ignore[assignment]
-        spelled = {name: Counter({tuple(k.split(" ")): n for k, n in part.items()}) for name, part in pages.items()}
-        return cls(count, spelled, Counter(times))
+    def from_state(cls, state: Mapping[str, object]) -> RecommendedPageStats:
+        """Rebuild the statistics from their state."""
+        saved = convert(state, PageStatsState, strict=False)
+        page_counts = {
+            name: Counter({tuple(key.split(" ")): count for key, count in part.items()})
+            for name, part in saved.pages.items()
+        }
+        return cls(saved.count, page_counts, Counter(saved.times))
 
 
-def _frequent(found: Mapping[Key, int], name: str) -> list[Key]:
-    """The most frequent elements of a page, the first of equals; numbers and what something separates are none."""
-    keys = [key for key in found if "" not in key and not any(map(str.isnumeric, key))]
-    return sorted(keys, key=found.__getitem__, reverse=True)[: _OF_A_PAGE[name]]
+def _get_most_frequent(counts: Mapping[ElementKey, int], name: str) -> list[ElementKey]:
+    """Return the most frequent elements of a page; ties keep their order.
+
+    Elements with a number and elements across a separator are left out.
+    """
+    keys = [key for key in counts if "" not in key and not any(map(str.isnumeric, key))]
+    return sorted(keys, key=counts.__getitem__, reverse=True)[: _MAX_PAGE_ELEMENTS[name]]
 
 
 @dataclass(frozen=True)
-class Tuning:
-    """How a filter follows what is found."""
+class FilterTuning:
+    """Parameters of the variable part of a filter."""
 
-    every: int = 100  # pages that were recommended beyond doubt
-    share: float = 0.3  # elements of the variable part, for each of the permanent part
-    factor: float = 0.2  # how far weights move
+    interval: int = 100  # undoubtedly relevant pages between two updates
+    share: float = 0.3  # size of the variable part relative to the permanent part
+    factor: float = 0.2  # damping factor of the weights
 
-    def tuned(self, permanent: Sieve, now: Sieve, lately: Recommended, random: Random) -> Sieve:
-        """The filter with a new variable part and moved weights."""
+    def update_filter(
+        self, permanent: FilterModel, current: FilterModel, recent: RecommendedPageStats, random: Random
+    ) -> FilterModel:
+        """Return the filter with a new variable part and updated weights."""
         classes = {
             "terms": [(term,) for term in permanent.terms],
             "pairs": permanent.pairs,
             "triples": permanent.triples,
         }
-        drawn: dict[str, list[Key]] = {}
-        for name, kept in classes.items():
-            middle = lately.middle(name, kept)
-            drawn[name] = random.sample(middle, min(len(middle), round(self.share * len(kept))))
-        greatest = max(lately.times.values(), default=1)
+        drawn: dict[str, list[ElementKey]] = {}
+        for name, permanent_elements in classes.items():
+            middle = recent.get_middle_elements(name, permanent_elements)
+            drawn[name] = random.sample(middle, min(len(middle), round(self.share * len(permanent_elements))))
+        greatest = max(recent.term_counts.values(), default=1)
         weights = {
-            term: damped(now.terms.get(term, 0.0), lately.times[term] / greatest, self.factor)
+            term: damp_weight(current.terms.get(term, 0.0), recent.term_counts[term] / greatest, self.factor)
             for term in (*permanent.terms, *(term for (term,) in drawn["terms"]))
         }
         pairs, triples = (dict.fromkeys((*classes[name], *drawn[name]), 1.0) for name in ("pairs", "triples"))
-        return Sieve(now.lexicon, now.own, weights, pairs, triples)
+        return FilterModel(current.lexicon, current.keep_words, weights, pairs, triples)

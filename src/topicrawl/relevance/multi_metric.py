@@ -1,17 +1,17 @@
-"""Several metrics vote on a page: Kluev 2000, section 4. A page that two or more of them call relevant undoubtedly is.
+"""Relevance by the vote of several metrics: Kluev 2000, section 4. Two or more votes make a page undoubtedly relevant.
 
-| metric | calls a page relevant when |
+| metric | votes for a page if |
 |---|---|
-| collocations | it says enough of the filter's pairs, or enough of its triples |
-| terms | it says enough of the filter's terms |
-| vsm | it is similar enough to the filter's terms as a whole |
-| passage | it is not, but one of its passages is (half of that similarity is enough) |
-| directory | none of these does, but an undoubted page was found in the same directory |
+| collocations | the page contains enough of the filter's pairs, or enough of its triples |
+| terms | the page contains enough of the filter's terms |
+| vsm | the page as a whole is similar enough to the filter's terms |
+| passage | vsm does not vote, but one passage of the page is similar enough (half of that similarity suffices) |
+| directory | no other metric votes, but an undoubtedly relevant page was found in the same directory |
 
-The group of a page is what a reader of samples goes by: undoubted; collocations or terms alone; vsm; passage;
-directory. The paper tells when a page is relevant and not what its score is. Here each metric is worth its value over
-twice its threshold, so that at its threshold it is worth one half, and 1 at the most; the score is the mean of terms,
-collocations and similarity. A passage or a directory may stand in for the similarity, and is worth one half at most.
+Pages are grouped for evaluation by sampling: undoubted; collocations or terms alone; vsm; passage; directory. The paper
+defines when a page is relevant, but not its score. Here the degree of each metric is its value divided by twice its
+threshold, at most 1, so that the degree is one half at the threshold. The score is the mean of the degrees of terms,
+collocations and similarity. A passage or a directory can replace the similarity, with a degree of at most one half.
 """
 
 from __future__ import annotations
@@ -21,183 +21,197 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, cast
 
-from topicrawl.records import Carry, Page
-from topicrawl.relevance.directories import Directories
-from topicrawl.relevance.filter_tuning import Recommended, Tuning
-from topicrawl.relevance.sieve import Said, Sieve
-from topicrawl.text.lexicon import Lexicon
-from topicrawl.text.vectors import cosine
+from topicrawl.models import JsonValue, Page
+from topicrawl.relevance.directory_heuristic import DirectoryStats
+from topicrawl.relevance.filter_model import FilterModel, PageTerms
+from topicrawl.relevance.filter_tuning import FilterTuning, RecommendedPageStats
+from topicrawl.text.lexicon import LanguageLexicon
+from topicrawl.text.sparse_vectors import cosine
 from topicrawl.topic import Thresholds
 
-_PROFILE = 300  # terms of the profile of wrong pages
+_MAX_PROFILE_TERMS = 300  # terms of the profile of rejected pages
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What the metrics say of a page."""
+class FilterVerdict:
+    """Votes and score of the metrics for one page."""
 
-    values: Mapping[str, float]  # terms, pairs, triples, vsm; passage, directory and wrong where they were asked
-    metrics: tuple[str, ...]  # that call it relevant
+    values: Mapping[str, float]  # terms, pairs, triples, vsm; passage, directory and wrong if they were computed
+    metrics: tuple[str, ...]  # metrics that vote for the page
     score: float  # 0…1
 
     @property
-    def undoubted(self) -> bool:
+    def is_undoubted(self) -> bool:
+        """Whether two or more metrics vote for the page."""
         return len(self.metrics) > 1
 
     @property
     def group(self) -> str:
-        """Which pages it is judged with: "undoubted", "filter", "vsm", "passage", "directory", or "" if not at all.
+        """Evaluation group: "undoubted", "filter", "vsm", "passage", "directory", or "" if no metric votes.
 
-        >>> [Verdict({}, votes, 0.5).group for votes in ((), ("terms",), ("vsm",), ("terms", "vsm"))]
+        >>> [FilterVerdict({}, votes, 0.5).group for votes in ((), ("terms",), ("vsm",), ("terms", "vsm"))]
         ['', 'filter', 'vsm', 'undoubted']
         """
-        if self.undoubted:
+        if self.is_undoubted:
             return "undoubted"
         metric = "".join(self.metrics)
         return "filter" if metric in ("collocations", "terms") else metric
 
 
-def degree(value: float, threshold: float) -> float:
-    """What a metric is worth: one half at its threshold, 1 from twice its threshold on.
+def metric_degree(value: float, threshold: float) -> float:
+    """Return the degree of a metric: one half at its threshold, 1 from twice its threshold on.
 
-    >>> [degree(value, 0.2) for value in (0.0, 0.1, 0.2, 0.5)]
+    >>> [metric_degree(value, 0.2) for value in (0.0, 0.1, 0.2, 0.5)]
     [0.0, 0.25, 0.5, 1.0]
     """
     return min(1.0, value / (2 * threshold)) if threshold else float(value > 0)
 
 
 @dataclass
-class MultiMetric:
-    """A filter that votes, and follows what it recommends.
+class MultiMetricJudge:
+    """Judge pages by a filter whose metrics vote, and adapt the filter to the recommended pages.
 
-    The page says one of two terms, as many as it takes: worth .5. It is not similar enough, nor is its one passage,
-    which is worth .707107 / 1.6 = .441942. No collocation is in the filter, so the score is the mean of these two:
+    The page contains one of two terms, which is exactly the threshold: degree .5. Neither the page nor its only passage
+    is similar enough; the degree is .707107 / 1.6 = .441942. The filter has no collocations, so the score is the mean
+    of these two:
 
-    >>> from topicrawl.text.lexicon import lexicon
-    >>> from topicrawl.topic import Filter
-    >>> sieve = Sieve.of(Filter({"fever": 1.0, "rash": 1.0}), lexicon("xx"))
-    >>> metrics = MultiMetric(sieve, Thresholds(vsm=0.9, terms=0.5, pairs=0.1, triples=0.08, passage=0.8))
-    >>> verdict = metrics.judge(Page("http://a/", text="fever"))
+    >>> from topicrawl.text.lexicon import load_lexicon
+    >>> from topicrawl.topic import TopicFilter
+    >>> sieve = FilterModel.of(TopicFilter({"fever": 1.0, "rash": 1.0}), load_lexicon("xx"))
+    >>> metrics = MultiMetricJudge(sieve, Thresholds(vsm=0.9, terms=0.5, pairs=0.1, triples=0.08, passage=0.8))
+    >>> verdict = metrics.judge_page(Page("http://a/", text="fever"))
     >>> verdict.metrics, verdict.group, round(verdict.values["vsm"], 6), round(verdict.score, 6)
     (('terms',), 'filter', 0.707107, 0.470971)
     """
 
-    permanent: Sieve
+    permanent: FilterModel
     thresholds: Thresholds
-    tuning: Tuning = field(default_factory=Tuning)
-    seed: int = 0  # of the draws for the variable part
+    tuning: FilterTuning = field(default_factory=FilterTuning)
+    seed: int = 0  # of the random draws for the variable part
 
     def __post_init__(self) -> None:
-        self.sieve = self.permanent
-        self.turns = 0  # how often the filter was tuned
-        self.lately = Recommended()
-        self.directories = Directories()
-        self.wrong: dict[str, float] = {}  # the profile of pages that were recommended wrongly: term → weight
+        self.current = self.permanent
+        self.update_count = 0  # updates of the variable part so far
+        self.recent = RecommendedPageStats()
+        self.directories = DirectoryStats()
+        self.rejected_profile: dict[str, float] = {}  # profile of wrongly recommended pages: term → weight
 
-    def judge(self, page: Page) -> Verdict:
-        """The page's verdict; nothing is learned from it."""
-        return self._judged(page, self.sieve.said(page))
+    def judge_page(self, page: Page) -> FilterVerdict:
+        """Judge a page without learning from it."""
+        return self._judge_terms(page, self.current.extract_terms(page))
 
-    def _judged(self, page: Page, spoken: Said) -> Verdict:
-        at = self.thresholds
-        values: dict[str, float] = self.sieve.shares(spoken)._asdict()
-        collocations = max(degree(values["pairs"], at.pairs or 0.0), degree(values["triples"], at.triples or 0.0))
-        terms, similar = degree(values["terms"], at.terms or 0.0), degree(values["vsm"], at.vsm or 0.0)
-        worths = {"collocations": collocations, "terms": terms, "vsm": similar}
-        metrics = [name for name, worth in worths.items() if worth >= 0.5]
-        if similar < 0.5:
-            values["passage"] = self.sieve.passage(spoken)
-            found = min(0.5, degree(values["passage"], at.passage or 0.0))
-            metrics += ["passage"] * (found >= 0.5)
-            similar = max(similar, found)
+    def _judge_terms(self, page: Page, page_terms: PageTerms) -> FilterVerdict:
+        thresholds = self.thresholds
+        values: dict[str, float] = self.current.measure_coverage(page_terms)._asdict()
+        collocations = max(
+            metric_degree(values["pairs"], thresholds.pairs or 0.0),
+            metric_degree(values["triples"], thresholds.triples or 0.0),
+        )
+        terms, similarity = (
+            metric_degree(values["terms"], thresholds.terms or 0.0),
+            metric_degree(values["vsm"], thresholds.vsm or 0.0),
+        )
+        degrees = {"collocations": collocations, "terms": terms, "vsm": similarity}
+        metrics = [name for name, degree_value in degrees.items() if degree_value >= 0.5]
+        if similarity < 0.5:
+            values["passage"] = self.current.best_passage_similarity(page_terms)
+            passage = min(0.5, metric_degree(values["passage"], thresholds.passage or 0.0))
+            metrics += ["passage"] * (passage >= 0.5)
+            similarity = max(similarity, passage)
         if not metrics:
-            values["directory"] = self.directories.share(page.url)
+            values["directory"] = self.directories.get_relevant_share(page.url)
             metrics += ["directory"] * (values["directory"] > 0)
-            similar = max(similar, values["directory"] / 2)
-        parts = [terms, similar, *([collocations] if self.sieve.pairs or self.sieve.triples else [])]
-        return self._pushed(Verdict(values, tuple(metrics), sum(parts) / len(parts)), spoken)
+            similarity = max(similarity, values["directory"] / 2)
+        parts = [terms, similarity, *([collocations] if self.current.pairs or self.current.triples else [])]
+        return self._apply_rejected_profile(FilterVerdict(values, tuple(metrics), sum(parts) / len(parts)), page_terms)
 
-    def _pushed(self, verdict: Verdict, spoken: Said) -> Verdict:
-        """The verdict on a page that may be like those that were recommended wrongly.
+    def _apply_rejected_profile(self, verdict: FilterVerdict, page_terms: PageTerms) -> FilterVerdict:
+        """Apply the profile of wrongly recommended pages to a verdict.
 
-        A page that is nearer to their profile than to the topic is not recommended, and worth the less the nearer
-        it is (section 2, after Hoashi et al. 2000).
+        A page that is nearer to the profile than to the topic is not recommended. Its score falls with its similarity
+        to the profile (section 2, after Hoashi et al. 2000).
         """
-        if not self.wrong:
+        if not self.rejected_profile:
             return verdict
-        weights = {term: count * self.sieve.lexicon.idf(term) for term, count in spoken.counts.items()}
-        like = cosine(weights, self.wrong)
-        values = {**verdict.values, "wrong": like}
-        if like <= verdict.values["vsm"]:
-            return Verdict(values, verdict.metrics, verdict.score)
-        return Verdict(values, (), verdict.score * (1 - like))
+        weights = {term: count * self.current.lexicon.idf(term) for term, count in page_terms.counts.items()}
+        similarity = cosine(weights, self.rejected_profile)
+        values = {**verdict.values, "wrong": similarity}
+        if similarity <= verdict.values["vsm"]:
+            return FilterVerdict(values, verdict.metrics, verdict.score)
+        return FilterVerdict(values, (), verdict.score * (1 - similarity))
 
     def score(self, page: Page) -> float:
-        return self.judge(page).score
+        """Return the relevance of a page, from 0 to 1."""
+        return self.judge_page(page).score
 
-    def seen(self, page: Page) -> Verdict:
-        """Judge a page and follow it: an undoubted one vouches for its directory and moves the filter.
+    def observe_page(self, page: Page) -> FilterVerdict:
+        """Judge a page and learn from the verdict.
 
-        In the paper readers confirm what is recommended. Nobody does here, so what is in doubt moves nothing: passages
-        alone recommend many pages, and would pull the filter away from the topic.
+        The page is counted for its directory: as relevant if the verdict is undoubted (two or more metrics vote for
+        it), else as not relevant. Only undoubted pages update the filter, every `tuning.interval` pages. In the paper,
+        readers confirm the recommended pages. During a crawl there is no confirmation, so doubtful pages do not update
+        the filter: pages recommended by a passage alone are many, and would move the filter away from the topic.
         """
-        spoken = self.sieve.said(page)
-        verdict = self._judged(page, spoken)
-        self.directories.seen(page.url, relevant=verdict.undoubted)
-        if verdict.undoubted:
-            self._follow(spoken)
+        page_terms = self.current.extract_terms(page)
+        verdict = self._judge_terms(page, page_terms)
+        self.directories.record_page(page.url, relevant=verdict.is_undoubted)
+        if verdict.is_undoubted:
+            self._update_filter(page_terms)
         return verdict
 
-    def _follow(self, spoken: Said) -> None:
-        # A class without a permanent part has no variable one.
+    def _update_filter(self, page_terms: PageTerms) -> None:
+        """Add a relevant page to the statistics, and update the variable part of the filter when it is due."""
+        # A class without permanent elements gets no variable elements.
         classes = [name for name in ("pairs", "triples") if getattr(self.permanent, name)]
-        self.lately.add(spoken, self.sieve.terms, classes)
-        if self.lately.count >= self.tuning.every:
-            random = Random(f"{self.seed} {self.turns}")
-            self.sieve = self.tuning.tuned(self.permanent, self.sieve, self.lately, random)
-            self.lately = Recommended()
-            self.turns += 1
+        self.recent.add(page_terms, self.current.terms, classes)
+        if self.recent.page_count >= self.tuning.interval:
+            random = Random(f"{self.seed} {self.update_count}")
+            self.current = self.tuning.update_filter(self.permanent, self.current, self.recent, random)
+            self.recent = RecommendedPageStats()
+            self.update_count += 1
 
     def learn(self, page: Page, relevant: bool) -> None:
-        """A reader's verdict: a relevant page moves the filter, another one joins the profile of the wrong ones."""
-        spoken = self.sieve.said(page)
-        self.directories.seen(page.url, relevant=relevant)
+        """Learn from a user's annotation: update the filter, or extend the profile of rejected pages."""
+        page_terms = self.current.extract_terms(page)
+        self.directories.record_page(page.url, relevant=relevant)
         if relevant:
-            self._follow(spoken)
+            self._update_filter(page_terms)
         else:
-            self.reject(spoken.counts)
+            self.reject_terms(page_terms.counts)
 
-    def reject(self, counts: Mapping[str, float]) -> None:
-        """Add a page's terms, or a table's, to the profile of wrong pages."""
+    def reject_terms(self, counts: Mapping[str, float]) -> None:
+        """Add the terms of a page, or of a keyword table, to the profile of rejected pages."""
         greatest = max(counts.values(), default=1)
-        profile = dict(self.wrong)
+        profile = dict(self.rejected_profile)
         for term, count in counts.items():
-            profile[term] = profile.get(term, 0.0) + count / greatest * self.sieve.lexicon.idf(term)
-        heaviest = sorted(profile, key=profile.__getitem__, reverse=True)[:_PROFILE]
-        self.wrong = {term: profile[term] for term in heaviest}
+            profile[term] = profile.get(term, 0.0) + count / greatest * self.current.lexicon.idf(term)
+        heaviest = sorted(profile, key=profile.__getitem__, reverse=True)[:_MAX_PROFILE_TERMS]
+        self.rejected_profile = {term: profile[term] for term in heaviest}
 
-    def state(self) -> Carry:
-        """All that `restored` needs, as plain values."""
+    def get_state(self) -> JsonValue:
+        """Return the state of the model as JSON values, for `from_state`."""
         return {
-            "permanent": self.permanent.state(),
-            "now": self.sieve.state() if self.turns else None,
-            "thresholds": cast(Carry, self.thresholds.set()),
-            "tuning": [self.tuning.every, self.tuning.share, self.tuning.factor],
-            "draws": [self.seed, self.turns],
-            "lately": self.lately.state(),
+            "permanent": self.permanent.get_state(),
+            "now": self.current.get_state() if self.update_count else None,
+            "thresholds": cast(JsonValue, self.thresholds.get_defined()),
+            "tuning": [self.tuning.interval, self.tuning.share, self.tuning.factor],
+            "draws": [self.seed, self.update_count],
+            "lately": self.recent.get_state(),
             "directories": {name: list(counts) for name, counts in self.directories.counts.items()},
-            "wrong": cast(Carry, self.wrong),
+            "wrong": cast(JsonValue, self.rejected_profile),
         }
 
     @classmethod
-    def restored(cls, state: Mapping[str, Any], lexicon: Lexicon) -> MultiMetric:
-        """What `state` was taken of."""
+    def from_state(cls, state: Mapping[str, Any], lexicon: LanguageLexicon) -> MultiMetricJudge:
+        """Rebuild a model from the result of `get_state`."""
         seed, turns = state["draws"]
-        permanent = Sieve.restored(state["permanent"], lexicon)
-        found = cls(permanent, Thresholds(**state["thresholds"]), Tuning(*state["tuning"]), seed)
-        found.sieve = Sieve.restored(state["now"], lexicon) if turns else permanent
-        found.turns = turns
-        found.lately = Recommended.restored(state["lately"])
-        found.directories = Directories({name: (pages, good) for name, (pages, good) in state["directories"].items()})
-        found.wrong = dict(state["wrong"])
-        return found
+        permanent = FilterModel.from_state(state["permanent"], lexicon)
+        model = cls(permanent, Thresholds(**state["thresholds"]), FilterTuning(*state["tuning"]), seed)
+        model.current = FilterModel.from_state(state["now"], lexicon) if turns else permanent
+        model.update_count = turns
+        model.recent = RecommendedPageStats.from_state(state["lately"])
+        model.directories = DirectoryStats(
+            {name: (pages, good) for name, (pages, good) in state["directories"].items()}
+        )
+        model.rejected_profile = dict(state["wrong"])
+        return model

@@ -1,7 +1,8 @@
-"""The similarity of a page's summary: Mohammadi, sections 2, 5 and 7, equations 2 to 4.
+"""Similarity of a page's summary to the topic: Mohammadi, sections 2, 5 and 7, equations 2 to 4.
 
-A page is pruned (`pruning`), each sentence that is left becomes six numbers (`sentence_features`), a network of six
-inputs, five hidden units and one output says which sentences make the summary, and the topic's words are counted there.
+Hidden sentences are removed (`topicrawl.relevance.hidden_text`), and each remaining sentence becomes six features
+(`topicrawl.relevance.sentence_features`). A network of six inputs, five hidden units and one output selects the
+sentences of the summary. The topic's words are counted in these sentences.
 """
 
 from __future__ import annotations
@@ -11,28 +12,30 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import fsum
 
-from topicrawl.learn.network import Network
-from topicrawl.records import Page, Sentence
-from topicrawl.relevance.pruning import PAPER, Rules, kept
-from topicrawl.relevance.sentence_features import features
-from topicrawl.text.sentences import sentences
-from topicrawl.text.tokens import words as tokenise
+from topicrawl.ml.network import NeuralNetwork
+from topicrawl.models import Page, Sentence
+from topicrawl.relevance.hidden_text import PAPER_RULES, SentenceRules, filter_sentences
+from topicrawl.relevance.sentence_features import extract_features
+from topicrawl.text.sentences import split_sentences
+from topicrawl.text.tokenizer import tokenise
 from topicrawl.topic import Topic
 
-#: From this output of the network on, a sentence is in the summary.
-CHOSEN = 0.5
+#: Output of the network from which a sentence belongs to the summary.
+SUMMARY_THRESHOLD = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
-    """What a page says in short, and how much of it is about the topic.
+class PageSummary:
+    """Summary of a page, with its similarity to the topic.
 
         Sim = Σⱼ wqⱼ · tfⱼ        D = sentences of the summary / sentences of the page        S = D · Sim        (2–4)
 
-    wqⱼ: the weight of word j in the topic; tfⱼ: how often it stands in the summary. Neither idf nor length counts.
-    Sentences of the page are counted before pruning. Weights 1 and 2, found 3 times and once, in 5 of 20 sentences:
+    wqⱼ: the weight of word j in the topic; tfⱼ: its occurrences in the summary. Neither idf nor length counts. The
+    sentences of the page are counted before any are removed. Weights 1 and 2, 3 and 1 occurrences, 5 of 20 sentences:
 
-    >>> summary = Summary.of({"owl": 1.0, "night": 2.0}, ["owl", "night", "owl", "tree", "owl"], chosen=5, sentences=20)
+    >>> summary = PageSummary.from_terms(
+    ...     {"owl": 1.0, "night": 2.0}, ["owl", "night", "owl", "tree", "owl"], selected_count=5, sentence_count=20
+    ... )
     >>> summary.similarity, summary.density, summary.value
     (5.0, 0.25, 1.25)
     """
@@ -42,69 +45,72 @@ class Summary:
     texts: tuple[str, ...] = ()
 
     @classmethod
-    def of(
+    def from_terms(
         cls,
         weights: Mapping[str, float],
         terms: Sequence[str],
         *,
-        chosen: int,
-        sentences: int,
+        selected_count: int,
+        sentence_count: int,
         texts: Sequence[str] = (),
-    ) -> Summary:
+    ) -> PageSummary:
+        """Compute the similarity and the density of a summary from its terms."""
         similarity = fsum([weights[term] for term in terms if term in weights])
-        return cls(similarity, chosen / sentences if sentences else 0.0, tuple(texts))
+        return cls(similarity, selected_count / sentence_count if sentence_count else 0.0, tuple(texts))
 
     @property
     def value(self) -> float:
-        """S: from 0 without bound."""
+        """S, from 0 without an upper bound."""
         return self.density * self.similarity
 
     @property
     def score(self) -> float:
-        """S brought into 0 to 1 in the same order, as S / (1 + S): 1.25 becomes .5556.
+        """S mapped to the range from 0 to 1, keeping the order: S / (1 + S). 1.25 becomes .5556.
 
-        >>> round(Summary(5.0, 0.25).score, 4), Summary(0.0, 0.5).score
+        >>> round(PageSummary(5.0, 0.25).score, 4), PageSummary(0.0, 0.5).score
         (0.5556, 0.0)
         """
         return self.value / (1.0 + self.value)
 
 
 class Summariser:
-    """Sums pages up for a topic, by a network that was trained to choose sentences."""
+    """Summarise pages for a topic with a network trained to select sentences."""
 
-    def __init__(self, topic: Topic, network: Network, rules: Rules = PAPER) -> None:
+    def __init__(self, topic: Topic, network: NeuralNetwork, rules: SentenceRules = PAPER_RULES) -> None:
         self._lexicon = topic.lexicon
-        # Lengths and places are small whole numbers: from page to page, most sentences have features seen before.
-        self._worth = lru_cache(maxsize=1 << 14)(network.predict)
+        # Most sentences repeat the features of an earlier one, because lengths and positions are small integers.
+        self._predict = lru_cache(maxsize=1 << 14)(network.predict)
         self._rules = rules
-        spoken = {word: tokenise(word) for word in topic.words}
-        # The topic's own words are never stop words: "The Who" is a topic.
-        tokens = (token for words in spoken.values() for token in words)
-        self._own = frozenset(token for token in tokens if not self._lexicon.terms([token]))
+        tokens_of = {word: tokenise(word) for word in topic.words}
+        # The words of the topic are never stop words: "The Who" is a topic.
+        tokens = (token for words in tokens_of.values() for token in words)
+        self._keep_words = frozenset(token for token in tokens if not self._lexicon.extract_terms([token]))
         self._weights: dict[str, float] = {}
         for word, weight in topic.words.items():
-            for term in self._lexicon.terms(spoken[word], self._own):
+            for term in self._lexicon.extract_terms(tokens_of[word], self._keep_words):
                 self._weights[term] = self._weights.get(term, 0.0) + weight
 
-    def summary(self, page: Page, anchor: str = "") -> Summary:
-        """The summary of a page, given the text of the link that led to it."""
-        told = page.sentences or plainly(page.text)
-        left = kept(told, self._lexicon, self._rules, own=self._own)
-        rows = features(left, self._lexicon, anchor=anchor, title=page.title)
-        chosen = [each for each, row in zip(left, rows, strict=True) if self._worth(row) >= CHOSEN]
-        return Summary.of(
+    def summarise(self, page: Page, anchor: str = "") -> PageSummary:
+        """Return the summary of a page. `anchor` is the text of the link that led to it."""
+        all_sentences = page.sentences or split_plain_text(page.text)
+        remaining = filter_sentences(all_sentences, self._lexicon, self._rules, keep_words=self._keep_words)
+        rows = extract_features(remaining, self._lexicon, anchor=anchor, title=page.title)
+        selected = [
+            sentence for sentence, row in zip(remaining, rows, strict=True) if self._predict(row) >= SUMMARY_THRESHOLD
+        ]
+        return PageSummary.from_terms(
             self._weights,
-            [term for each in chosen for term in each.terms],
-            chosen=len(chosen),
-            sentences=len(told),
-            texts=[each.sentence.text for each in chosen],
+            [term for sentence in selected for term in sentence.terms],
+            selected_count=len(selected),
+            sentence_count=len(all_sentences),
+            texts=[sentence.sentence.text for sentence in selected],
         )
 
 
-def plainly(text: str) -> list[Sentence]:
-    """The sentences of a text of which nobody knows how it is shown; a line is a paragraph.
+def split_plain_text(text: str) -> list[Sentence]:
+    """Split text without style information into sentences. Each line is a paragraph.
 
-    >>> [(sentence.text, sentence.paragraph) for sentence in plainly("One. Two.\\nThree.")]
+    >>> [(sentence.text, sentence.paragraph) for sentence in split_plain_text("One. Two.\\nThree.")]
     [('One.', 0), ('Two.', 0), ('Three.', 1)]
     """
-    return [Sentence(each, number) for number, line in enumerate(text.split("\n")) for each in sentences(line)]
+    return [Sentence(each, number) for number, line in enumerate(text.split("\n")) for each in split_sentences(line)]

@@ -1,7 +1,8 @@
-"""Networks that choose summary sentences: those that come with the package, and those that users train.
+"""Networks that select summary sentences: bundled ones and those that users train.
 
-A network belongs to a language, because what a reader calls important does (Mohammadi, section 8). The package has
-English, trained on a made-up web (`tools/make_summary_data.py`); `topicrawl train summary` makes others.
+Each network is for one language, because the importance of a sentence depends on the language (Mohammadi, section 8).
+The package contains an English network, trained on a synthetic web (`tools/make_summary_data.py`).
+`topicrawl train summary` trains others.
 """
 
 from __future__ import annotations
@@ -11,48 +12,48 @@ from importlib import resources
 from math import isfinite
 from typing import Any
 
-from topicrawl.learn.network import Network
-from topicrawl.relevance.sentence_features import FEATURES
+from topicrawl.ml.network import NeuralNetwork
+from topicrawl.relevance.sentence_features import FEATURE_NAMES
 
-KIND = "summary"
-HIDDEN = (5,)
-
-
-def model_of(network: Network, language: str) -> dict[str, object]:
-    """A network as it is stored."""
-    return {"language": language, "features": list(FEATURES), "network": network.state()}
+MODEL_KIND = "summary"
+HIDDEN_LAYERS = (5,)
 
 
-def shipped(language: str) -> Network | None:
-    """The network for a language that comes with the package; None when there is none."""
+def serialize_network(network: NeuralNetwork, language: str) -> dict[str, object]:
+    """Return a network as the JSON object that is stored in a model file."""
+    return {"language": language, "features": list(FEATURE_NAMES), "network": network.get_state()}
+
+
+def load_bundled_network(language: str) -> NeuralNetwork | None:
+    """Load the bundled network of a language, or return None if there is none."""
     file = resources.files("topicrawl.text").joinpath("data", f"summary.{language}.json")
-    return network_in(file.read_text("utf-8")) if language.isalpha() and file.is_file() else None
+    return parse_network(file.read_text("utf-8")) if language.isalpha() and file.is_file() else None
 
 
-def network_in(text: str) -> Network:
-    """The network in the text of a file; ValueError says what is wrong with it."""
+def parse_network(text: str) -> NeuralNetwork:
+    """Parse a network from the text of a model file. Raise `ValueError` if the file is not valid."""
     try:
         stored = json.loads(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON: {error}") from error
-    if not isinstance(stored, dict) or stored.get("kind") != KIND:
-        raise ValueError("no network of `topicrawl train summary`")
+    if not isinstance(stored, dict) or stored.get("kind") != MODEL_KIND:
+        raise ValueError("not a network written by `topicrawl train summary`")
     model = stored.get("model")
-    if not isinstance(model, dict) or model.get("features") != list(FEATURES):
-        raise ValueError(f"a network over other features than {', '.join(FEATURES)}: train it again")
-    if not _is_sound(model.get("network")):
-        raise ValueError("a damaged network: train it again")
-    return Network.of(model["network"])
+    if not isinstance(model, dict) or model.get("features") != list(FEATURE_NAMES):
+        raise ValueError(f"the network does not use the features {', '.join(FEATURE_NAMES)}: train it again")
+    if not _is_valid_state(model.get("network")):
+        raise ValueError("the network is damaged: train it again")
+    return NeuralNetwork.from_state(model["network"])
 
 
-def _is_sound(state: Any) -> bool:
-    """Do the numbers fit together: six inputs, layers that fit on each other, one output?"""
+def _is_valid_state(state: Any) -> bool:
+    """Return whether the state has six inputs, layers of matching sizes, and one output."""
     if not isinstance(state, list) or len(state) != 3 or not isinstance(state[2], list) or not state[2]:
         return False
     centre, scale, layers = state
-    if not (_are_numbers(centre, len(FEATURES)) and _are_numbers(scale, len(FEATURES)) and all(scale)):
+    if not (_are_numbers(centre, len(FEATURE_NAMES)) and _are_numbers(scale, len(FEATURE_NAMES)) and all(scale)):
         return False
-    inputs = len(FEATURES)
+    inputs = len(FEATURE_NAMES)
     for layer in layers:
         if not isinstance(layer, list) or not layer or not all(_are_numbers(unit, inputs + 1) for unit in layer):
             return False

@@ -1,8 +1,8 @@
-"""The vector space model: Batsakis 2007, section 2.3, equations 1 and 2.
+"""Vector space model: Batsakis 2007, section 2.3, equations 1 and 2.
 
-A text is a vector of its terms (stop words out, Porter stems), weighted by tf·idf, where the term frequency is
-divided by that of the most frequent term and idf comes from the word frequencies of the language, so that it needs
-no look at the web that is crawled. Similarity to the topic is the cosine of the two vectors.
+A text is a vector of its terms (without stop words, as Porter stems), weighted by tf·idf. The term frequency is divided
+by that of the most frequent term. The idf comes from word frequencies of the language, so it does not depend on the
+crawled pages. The similarity to the topic is the cosine of the two vectors.
 """
 
 from __future__ import annotations
@@ -13,136 +13,174 @@ from collections.abc import Mapping, Sequence
 from math import fsum
 
 from topicrawl.errors import TopicError
-from topicrawl.records import Page
-from topicrawl.relevance.model import Relevance
-from topicrawl.text.bag import Bag, bag_of
-from topicrawl.text.tokens import FENCE, fenced
-from topicrawl.text.tokens import words as tokenise
-from topicrawl.text.vectors import norm
+from topicrawl.models import Page
+from topicrawl.text.bag_of_words import BagOfWords, VocabularyCache
+from topicrawl.text.sparse_vectors import norm
+from topicrawl.text.tokenizer import TEXT_SEPARATOR, tokenise, tokenise_texts
 from topicrawl.topic import Topic
 
-#: Short texts whose similarities are remembered: menus say the same on every page of a site. Some 10 MB.
-_REMEMBERED = 20_000
+#: Short texts whose similarities are cached, because menus repeat on every page of a site. About 10 MB.
+_MAX_CACHED_TEXTS = 20_000
 
 
 class Vsm:
-    """Cosine of the tf·idf vectors of a text and the topic.
+    """Cosine similarity of the tf·idf vectors of a text and the topic.
 
         similarity(i, q) = Σⱼ Wij·Wqj / (√Σⱼ Wij² · √Σⱼ Wqj²),   Wij = fij / max fi · idfj
 
-    i: the text; q: the topic; j: a term; fij: how often j occurs in i.
+    i: the text; q: the topic; j: a term; fij: the occurrences of j in i.
 
-    A text of the topic's words in the topic's proportions has similarity 1, one without any of them 0:
+    A text with the topic's words in the topic's proportions has similarity 1, a text without any of them 0:
 
     >>> vsm = Vsm(Topic.of("dengue fever"))
-    >>> round(vsm.phrase("Fevers of the Dengue"), 6), vsm.phrase("steam locomotive")
+    >>> round(vsm.score_text("Fevers of the Dengue"), 6), vsm.score_text("steam locomotive")
     (1.0, 0.0)
     """
 
-    judge: Relevance | None = None  # who scores pages in its place, for all that ask it; texts are still its own
+    def __init__(self, topic: Topic, vocabularies: VocabularyCache | None = None) -> None:
+        """Create the model of a topic. `vocabularies` is the cache that the parser of the crawl uses, if there is one.
 
-    def __init__(self, topic: Topic) -> None:
+        A model without it gets its own cache.
+        """
+        self.vocabularies = VocabularyCache() if vocabularies is None else vocabularies
+        self._set_topic(topic)
+
+    def replace_topic(self, topic: Topic) -> None:
+        """Replace the topic in place. All objects that share this model see the change.
+
+        Raise `TopicError` and keep the topic if it has no specific word.
+        """
+        self._set_topic(topic)
+
+    def _set_topic(self, topic: Topic) -> None:
+        """Compute the query vector of a topic, store it and clear the cached scores."""
+        keep_words, query = _build_query(topic)
         self.topic = topic
         self.lexicon = topic.lexicon
-        tokens = {token: None for word in topic.words for token in tokenise(word)}
-        # The topic's own words are never stop words: "The Who" is a topic.
-        self._own = frozenset(token for token in tokens if not self.lexicon.terms([token]))
-        terms: dict[str, float] = {}
-        for word, weight in topic.words.items():
-            for term in self.lexicon.terms(tokenise(word), self._own):
-                terms[term] = terms.get(term, 0.0) + weight
-        heaviest = max(terms.values(), default=1.0)
-        self.query = {term: weight / heaviest * self.lexicon.idf(term) for term, weight in terms.items()}
-        self._terms = frozenset(self.query)
-        self._norm = norm(self.query)
-        if not self._norm:
-            raise TopicError(f"the words of the topic {topic.name!r} stand in every text: add a word that does not")
-        self._page: Page | None = None
-        self._page_bag = bag_of((), self.lexicon)
-        self._page_score = 0.0
-        self._phrases: dict[str, float] = {}
+        self.query = query
+        self._keep_words = keep_words
+        self._query_terms = frozenset(query)
+        self._query_norm = norm(query)
+        self._cached_page: Page | None = None
+        self._cached_bag = self.vocabularies.build_bag((), self.lexicon)
+        self._cached_score = 0.0
+        self._text_scores: dict[str, float] = {}
 
-    def retell(self, topic: Topic) -> None:
-        """Be the judge of another topic from now on: whoever shares this one need not be told."""
-        vars(self).update(vars(type(self)(topic)))
+    def select_model(self, page: Page) -> Vsm:
+        """Return the model that scores a page: this one."""
+        return self
 
     def score(self, page: Page) -> float:
-        """The page's similarity. Judge and guide both ask for the same page, so the last answer is kept."""
-        if self.judge is not None:
-            return self.judge.score(page)
-        self.bag(page)
-        return self._page_score
+        """Return the similarity of a page. It is cached, because the judge and the strategy score the same page."""
+        self.get_bag(page)
+        return self._cached_score
 
-    def weights(self, page: Page) -> Mapping[str, float]:
-        """The page's terms, title included, each with how often it occurs times its idf."""
-        return self.bag(page).weights
+    def get_weights(self, page: Page) -> Mapping[str, float]:
+        """Return the weights of a page's terms, including its title: occurrences times idf."""
+        return self.get_bag(page).weights
 
-    def bag(self, page: Page) -> Bag:
-        """The page's terms, title included."""
-        if page is not self._page:
-            self._page_bag, self._page_score = self._read(page)
-            self._page = page
-        return self._page_bag
+    def get_bag(self, page: Page) -> BagOfWords:
+        """Return the bag of words of a page, including its title. The last one is cached."""
+        if page is not self._cached_page:
+            self._cached_bag, self._cached_score = self._analyse_page(page)
+            self._cached_page = page
+        return self._cached_bag
 
-    def _read(self, page: Page) -> tuple[Bag, float]:
-        """The page's bag and its score."""
-        bag = self._bag(page.words, tokenise(page.title))
+    def _analyse_page(self, page: Page) -> tuple[BagOfWords, float]:
+        """Return the bag of words and the score of a page."""
+        bag = self._build_bag(page.words, tokenise(page.title))
         return bag, self._cosine(bag)
 
     def learn(self, page: Page, relevant: bool) -> None:
-        """The model has nothing to learn: the topic's words are all it knows."""
+        """Do nothing: this model depends only on the words of the topic."""
 
-    def phrase(self, text: str) -> float:
-        """The similarity of one short text."""
-        return self._cosine(self._bag(tokenise(text)))
+    def score_text(self, text: str) -> float:
+        """Return the similarity of one short text."""
+        return self._cosine(self._build_bag(tokenise(text)))
 
-    def phrases(self, texts: Sequence[str]) -> list[float]:
-        """The similarities of many short texts, such as the anchors of a page."""
-        scores = list(map(self._phrases.get, texts))
+    def score_texts(self, texts: Sequence[str]) -> list[float]:
+        """Return the similarities of many short texts, such as the anchor texts of a page."""
+        scores = list(map(self._text_scores.get, texts))
         if None in scores:
             new = list(dict.fromkeys(text for text, score in zip(texts, scores, strict=True) if score is None))
-            if len(self._phrases) + len(new) > _REMEMBERED:
-                self._phrases.clear()
-            found = dict(zip(new, self._compared(new), strict=True))
-            self._phrases.update(found)
-            return [found[text] if score is None else score for text, score in zip(texts, scores, strict=True)]
-        return scores  # type: ignore[return-value]  # none is missing
+            if len(self._text_scores) + len(new) > _MAX_CACHED_TEXTS:
+                self._text_scores.clear()
+            computed = dict(zip(new, self._score_uncached_texts(new), strict=True))
+            self._text_scores.update(computed)
+            return [computed[text] if score is None else score for text, score in zip(texts, scores, strict=True)]
+        return scores  # type: ignore[return-value]  # no score is None here
 
-    def _compared(self, texts: Sequence[str]) -> list[float]:
-        """Going through all texts at once is four times as fast as one by one."""
-        if self._own:
-            return [self.phrase(text) for text in texts]  # stop words matter
-        tokens = fenced(texts)
-        terms = self.lexicon.aligned(tokens)
+    def _score_uncached_texts(self, texts: Sequence[str]) -> list[float]:
+        """Return the similarities of texts that are not cached. One pass over all is four times as fast as one each."""
+        if self._keep_words:
+            return [self.score_text(text) for text in texts]  # the topic contains stop words
+        tokens = tokenise_texts(texts)
+        terms = self.lexicon.align_terms(tokens)
         scores = [0.0] * len(texts)
-        # Few anchors hold a word of the topic: only these are looked at.
-        hits = [index for index, term in enumerate(terms) if term in self._terms]
+        # Only the few texts with a word of the topic are compared.
+        hits = [index for index, term in enumerate(terms) if term in self._query_terms]
         if not hits:
             return scores
-        fences = [-1, *(index for index, token in enumerate(tokens) if token == FENCE), len(tokens)]
-        for number in dict.fromkeys(bisect(fences, hit) for hit in hits):
-            counts = _counted(terms[fences[number - 1] + 1 : fences[number]])
+        separators = [-1, *(index for index, token in enumerate(tokens) if token == TEXT_SEPARATOR), len(tokens)]
+        for number in dict.fromkeys(bisect(separators, hit) for hit in hits):
+            counts = _count_terms(terms[separators[number - 1] + 1 : separators[number]])
             weights = {term: count * self.lexicon.idf(term) for term, count in counts.items()}
-            scores[number - 1] = self._cosine(bag_of((), self.lexicon, weights))
+            scores[number - 1] = self._cosine(self.vocabularies.build_bag((), self.lexicon, weights))
         return scores
 
-    def _bag(self, words: Sequence[str], title: Sequence[str] = ()) -> Bag:
-        if not self._own:
-            return bag_of(words, self.lexicon, title=title)
-        counts = Counter(self.lexicon.terms((*title, *words), self._own))
-        return bag_of((), self.lexicon, {term: count * self.lexicon.idf(term) for term, count in counts.items()})
+    def _build_bag(self, words: Sequence[str], title: Sequence[str] = ()) -> BagOfWords:
+        """Build the bag of words of a title and a text. Words of the topic are never stop words."""
+        if not self._keep_words:
+            return self.vocabularies.build_bag(words, self.lexicon, title=title)
+        counts = Counter(self.lexicon.extract_terms((*title, *words), self._keep_words))
+        weights = {term: count * self.lexicon.idf(term) for term, count in counts.items()}
+        return self.vocabularies.build_bag((), self.lexicon, weights)
 
-    def _cosine(self, bag: Bag) -> float:
-        # The same as `vectors.cosine` of `vectors.tf_idf`: what tf is divided by cancels out.
-        held = bag.held(self.query)
-        if not held:
+    def _cosine(self, bag: BagOfWords) -> float:
+        """Return the cosine of a bag of words and the topic."""
+        # Equal to `sparse_vectors.cosine` of `sparse_vectors.tf_idf`: the divisor of tf cancels out.
+        matches = bag.get_weights(self.query)
+        if not matches:
             return 0.0
-        product = fsum([self.query[term] * weight for term, weight in held.items()])
-        return min(1.0, product / (bag.length * self._norm)) if bag.length else 0.0
+        product = fsum([self.query[term] * weight for term, weight in matches.items()])
+        return min(1.0, product / (bag.length * self._query_norm)) if bag.length else 0.0
 
 
-def _counted(terms: Sequence[str]) -> dict[str, int]:
-    """How often each of a few terms occurs; for many, `Counter` is faster."""
+def _build_query(topic: Topic) -> tuple[frozenset[str], dict[str, float]]:
+    """Return the words of `find_kept_words`, and the weights of the terms of the topic.
+
+    Raise `TopicError` if no term has a positive weight.
+    """
+    lexicon = topic.lexicon
+    keep_words = find_kept_words(topic)
+    terms: dict[str, float] = {}
+    for word, weight in topic.words.items():
+        for term in lexicon.extract_terms(tokenise(word), keep_words):
+            terms[term] = terms.get(term, 0.0) + weight
+    heaviest = max(terms.values(), default=1.0)
+    query = {term: weight / heaviest * lexicon.idf(term) for term, weight in terms.items()}
+    if not norm(query):
+        raise TopicError(f"all words of the topic {topic.name!r} occur in every text: add a more specific word")
+    return keep_words, query
+
+
+def find_kept_words(topic: Topic) -> frozenset[str]:
+    """Return the words of the topic that are terms for this topic, although they are not terms in other texts.
+
+    These are single letters ("programming in C") and, if the topic has no other word, stop words ("The Who").
+
+    >>> [sorted(find_kept_words(Topic.of(phrase))) for phrase in ("search in databases", "programming in C", "The Who")]
+    [[], ['c'], ['the', 'who']]
+    """
+    lexicon = topic.lexicon
+    tokens = dict.fromkeys(token for word in topic.words for token in tokenise(word))
+    dropped = [token for token in tokens if not lexicon.extract_terms([token])]
+    letters = [token for token in dropped if token not in lexicon.stop_words]
+    return frozenset(letters if letters or len(dropped) < len(tokens) else dropped)
+
+
+def _count_terms(terms: Sequence[str]) -> dict[str, int]:
+    """Count a few terms. For many terms, `Counter` is faster."""
     counts: dict[str, int] = {}
     for term in terms:
         if term:

@@ -1,41 +1,42 @@
-"""After the crawl. Collections become answers: an index of each, and one answer from many, here and on other servers.
+"""Full-text search: one index per collection, and federated queries over local and remote collections.
 
-    index.py       Index: the full text of one collection; `indexing.py` brings it up to date from the store, with what
-                   `reading.py` makes of pages and `segments.py` of their words
-    query.py       what is asked: words, "phrases", fields
-    scoring.py     BM25 over what the index holds, with anybody's statistics
-    servers.py     Server: who answers; Here: the collections on this machine; `peer.py`: Peer, another server
-    cori.py        which collections are worth asking
-    answer.py      a query to the servers that may know, and one answer from all
-    feedback.py    this one yes, this one no: Rocchio
-    wire.py        what servers say to each other: `reply` answers for `POST /api/peer/…`
+    index.py       `SearchIndex`: full-text search in one collection. `indexing.py` updates the index from the store,
+                   `page_reader.py` extracts the text of pages, `segments.py` stores the postings
+    query.py       parser of the query language: words, "phrases", fields, filters
+    bm25.py        BM25 scores with the corpus statistics of any set of collections
+    servers.py     `SearchServer`: the search protocol; `LocalServer`: the collections on this machine
+    remote.py      `RemoteServer`: the collections of another Topicrawl server
+    cori.py        collection selection
+    federated.py   send a query to the selected collections of all servers and merge the results
+    feedback.py    relevance feedback (Rocchio)
+    protocol.py    JSON messages between servers: `handle_request` implements `POST /api/peer/…`
 
-`answer`, `more_like` and `judge` are coroutines; an `Index` is for one thread.
+`search_servers`, `find_similar_pages` and `submit_feedback` are coroutines. A `SearchIndex` belongs to one thread.
 """
 
-from topicrawl.search.answer import answer, judge, more_like, overlapping
-from topicrawl.search.answers import Answer, Asked, Feedback, Hit, Overlap, Query
-from topicrawl.search.feedback import taught
-from topicrawl.search.index import Index
-from topicrawl.search.peer import Peer
-from topicrawl.search.servers import Here, Server
-from topicrawl.search.wire import reply
+from topicrawl.search.federated import compute_overlaps, find_similar_pages, search_servers, submit_feedback
+from topicrawl.search.feedback import apply_feedback
+from topicrawl.search.index import SearchIndex
+from topicrawl.search.models import CollectionReport, Feedback, Overlap, Query, SearchHit, SearchResults
+from topicrawl.search.protocol import handle_request
+from topicrawl.search.remote import RemoteServer
+from topicrawl.search.servers import LocalServer, SearchServer
 
 __all__ = [
-    "Answer",
-    "Asked",
+    "CollectionReport",
     "Feedback",
-    "Here",
-    "Hit",
-    "Index",
+    "LocalServer",
     "Overlap",
-    "Peer",
     "Query",
-    "Server",
-    "answer",
-    "judge",
-    "more_like",
-    "overlapping",
-    "reply",
-    "taught",
+    "RemoteServer",
+    "SearchHit",
+    "SearchIndex",
+    "SearchResults",
+    "SearchServer",
+    "apply_feedback",
+    "compute_overlaps",
+    "find_similar_pages",
+    "handle_request",
+    "search_servers",
+    "submit_feedback",
 ]

@@ -1,12 +1,12 @@
-"""Which collections are worth asking: CORI (Callan, Lu and Croft 1995), a collection as a document of an inference net.
+"""Collection selection with CORI (Callan, Lu and Croft 1995), which treats a collection as a document.
 
-For a part t of the query and a collection c, with n pages that match, w words in c, w̄ words in the mean collection,
-and C collections of which m have a page that matches:
+For a clause t of the query and a collection c, with n matching pages in c, w words in c, w̄ words in the mean
+collection, and C collections of which m have a matching page:
 
     T = n / (n + 50 + 150 w / w̄)        I = log((C + ½) / m) / log(C + 1)        belief(t, c) = .4 + .6 · T · I
 
-The belief in c is the mean over the parts, by their weights. A collection is asked when what it has above .4 is not
-less than a share of what the best one has; and all are asked when there are too few to choose from.
+The belief of c is the mean over the clauses, weighted by their weights. A collection is selected if its belief exceeds
+.4 by at least a given share of the excess of the best collection.
 """
 
 from __future__ import annotations
@@ -14,45 +14,50 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from topicrawl.search.scoring import World
+from topicrawl.search.bm25 import CorpusStats
 
-BASE = 0.4
-SHARE = 0.5
+DEFAULT_BELIEF = 0.4
+MIN_BELIEF_SHARE = 0.5
 
 
-def beliefs(collections: Sequence[World], weights: Mapping[str, float]) -> list[float]:
-    """How likely each collection holds what is looked for.
+def compute_beliefs(collections: Sequence[CorpusStats], weights: Mapping[str, float]) -> list[float]:
+    """Return the CORI belief of each collection for the weighted clauses of a query.
 
-    >>> owls, trains = World(100, 1000, {"owl": 50}), World(100, 1000, {"owl": 0})
-    >>> [round(belief, 3) for belief in beliefs([owls, trains], {"owl": 1.0})]
+    >>> owls, trains = CorpusStats(100, 1000, {"owl": 50}), CorpusStats(100, 1000, {"owl": 0})
+    >>> [round(belief, 3) for belief in compute_beliefs([owls, trains], {"owl": 1.0})]
     [0.5, 0.4]
     """
-    sizes = [one.words for one in collections]
+    sizes = [stats.words for stats in collections]
     mean = max(1.0, sum(sizes) / max(1, len(sizes)))
-    wanted = {key: weight for key, weight in weights.items() if weight > 0}
-    total = sum(wanted.values()) or 1.0
-    found = []
-    for one in collections:
+    positive = {key: weight for key, weight in weights.items() if weight > 0}
+    total = sum(positive.values()) or 1.0
+    result = []
+    for stats in collections:
         belief = 0.0
-        for key, weight in wanted.items():
-            having = sum(key in other.pages_with and other.pages_with[key] > 0 for other in collections)
-            pages = one.pages_with.get(key, 0)
-            often = pages / (pages + 50 + 150 * one.words / mean) if pages else 0.0
-            rare = math.log((len(collections) + 0.5) / max(1, having)) / math.log(len(collections) + 1)
-            belief += weight * often * rare
-        found.append(BASE + (1 - BASE) * belief / total)
-    return found
+        for key, weight in positive.items():
+            matching = sum(key in other.pages_with and other.pages_with[key] > 0 for other in collections)
+            pages = stats.pages_with.get(key, 0)
+            frequency = pages / (pages + 50 + 150 * stats.words / mean) if pages else 0.0
+            rarity = math.log((len(collections) + 0.5) / max(1, matching)) / math.log(len(collections) + 1)
+            belief += weight * frequency * rarity
+        result.append(DEFAULT_BELIEF + (1 - DEFAULT_BELIEF) * belief / total)
+    return result
 
 
-def chosen(collections: Sequence[World], weights: Mapping[str, float], *, most: int | None = None) -> list[bool]:
-    """Whether each collection is asked; those without any match never are."""
-    believed = beliefs(collections, weights)
-    best = max(believed, default=BASE) - BASE
-    wanted = [key for key, weight in weights.items() if weight > 0]
-    worth = [
-        belief - BASE >= SHARE * best and any(one.pages_with.get(key, 0) for key in wanted)
-        for belief, one in zip(believed, collections, strict=True)
+def select_collections(
+    collections: Sequence[CorpusStats], weights: Mapping[str, float], *, limit: int | None = None
+) -> list[bool]:
+    """Return for each collection whether to search it; collections without a matching page are never selected.
+
+    `limit` is the maximum number of selected collections; without it there is no maximum.
+    """
+    scores = compute_beliefs(collections, weights)
+    best = max(scores, default=DEFAULT_BELIEF) - DEFAULT_BELIEF
+    keys = [key for key, weight in weights.items() if weight > 0]
+    eligible = [
+        score - DEFAULT_BELIEF >= MIN_BELIEF_SHARE * best and any(stats.pages_with.get(key, 0) for key in keys)
+        for score, stats in zip(scores, collections, strict=True)
     ]
-    order = sorted(range(len(worth)), key=lambda at: -believed[at])
-    kept = set([at for at in order if worth[at]][:most])
-    return [at in kept for at in range(len(worth))]
+    order = sorted(range(len(eligible)), key=lambda at: -scores[at])
+    selected = set([at for at in order if eligible[at]][:limit])
+    return [at in selected for at in range(len(eligible))]

@@ -1,7 +1,7 @@
-"""The full text of one collection: words, phrases and fields, BM25, snippets, and pages as vectors.
+"""Full-text search in one collection: words, phrases and fields, BM25, snippets, and term vectors of pages.
 
-An `Index` belongs to the thread that made it, sees what `Indexing` has written until the moment it is asked, and
-writes nothing.
+A `SearchIndex` belongs to the thread that created it. It is read-only; each query sees everything that an `IndexWriter`
+has committed.
 """
 
 from __future__ import annotations
@@ -16,222 +16,261 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from topicrawl.database import errors_of
-from topicrawl.errors import CollectionError
-from topicrawl.search import scoring
-from topicrawl.search.answers import Hit, Query
-from topicrawl.search.catalogue import Catalogue, Mask
-from topicrawl.search.index_file import FILE, LIVE, Row, inode, opened, tongue, unpacked
-from topicrawl.search.indexing import Indexing
-from topicrawl.search.postings import Postings, Reader, merged
-from topicrawl.search.query import Parsed, Part, parsed
-from topicrawl.search.scoring import World
-from topicrawl.search.snippets import Snippet, Snippets
-from topicrawl.search.vectors import vector
-from topicrawl.urls import canonical, fingerprint
+from topicrawl.database import translate_errors
+from topicrawl.errors import InUseError
+from topicrawl.search import bm25
+from topicrawl.search.bm25 import CorpusStats
+from topicrawl.search.catalogue import Mask, PageMetadata
+from topicrawl.search.index_file import (
+    INDEX_FILE,
+    LIVE,
+    IndexedPage,
+    decompress_text,
+    get_inode,
+    get_lexicon,
+    open_index,
+)
+from topicrawl.search.indexing import IndexWriter
+from topicrawl.search.models import Query, SearchHit
+from topicrawl.search.page_vectors import build_page_vector
+from topicrawl.search.postings import Postings, PostingsReader, merge_postings
+from topicrawl.search.query import ParsedQuery, QueryClause, parse_query
+from topicrawl.search.snippets import Snippet, SnippetBuilder
+from topicrawl.urls import canonicalize_url, fingerprint
 
-_TONGUES = 5  # languages in whose forms a word is looked for
-_SPARE = 5  # pages beyond those that are wanted
-_COPIES = 20  # addresses of the same text that are named
-_SPOKEN = 0.01  # share of pages from which a language counts
-
-
-class Found(NamedTuple):
-    """The best pages of one collection, and how many match."""
-
-    hits: tuple[Hit, ...]
-    pages: int
-
-
-NOTHING = Found((), 0)
+_MAX_LANGUAGES = 5  # languages whose stemmers are applied to a query
+_EXTRA_PAGES = 5  # pages to read beyond the requested number
+_MAX_COPIES = 20  # other URLs of the same text in a hit
+_MIN_LANGUAGE_SHARE = 0.01  # minimum share of the pages for a language to be used
 
 
-class Index:
-    """Answers for one collection. `Index.up_to_date(directory)` indexes what is missing before."""
+class CollectionHits(NamedTuple):
+    """The best hits of one collection, and the number of matching pages."""
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
+    hits: tuple[SearchHit, ...]
+    total: int
+
+
+NO_HITS = CollectionHits((), 0)
+
+
+class SearchIndex:
+    """Read-only search index of one collection. `open_updated` updates the index before it opens it.
+
+    The methods raise `DamagedError` if the index is damaged; `remove_index` then lets the next update rebuild it.
+    `index_directory` is the directory of the index, if it is not in the directory of the collection.
+    """
+
+    def __init__(self, directory: Path, index_directory: Path | None = None) -> None:
+        self.directory, self._index_directory = directory, index_directory or directory
         self.name = directory.resolve().name
-        if not (directory / FILE).exists():
-            catch_up(directory, most=0)
-        self._file = inode(directory)
-        self._database = opened(directory, readonly=True)
-        self._catalogue = Catalogue(self._database)
-        self._reader = Reader(self._database)
-        self._unpacker = zstandard.ZstdDecompressor()
+        if not (self._index_directory / INDEX_FILE).exists():
+            update_index(directory, index_directory, max_pages=0)
+        self._inode = get_inode(self._index_directory)
+        self._database = open_index(self._index_directory, readonly=True)
+        self._metadata = PageMetadata(self._database)
+        self._reader = PostingsReader(self._database)
+        self._decompressor = zstandard.ZstdDecompressor()
         self._version = -1
-        self._tongues: list[str] = []
+        self._languages: list[str] = []
 
     @classmethod
-    def up_to_date(cls, directory: Path) -> Index:
-        catch_up(directory)
+    def open_updated(cls, directory: Path) -> SearchIndex:
+        """Update the index of a collection and open it. If another process updates it now, open it as it is."""
+        update_index(directory)
         return cls(directory)
 
     def close(self) -> None:
+        """Close the database."""
         self._database.close()
 
     @property
     def is_current(self) -> bool:
-        """Whether the file that was opened is still the index."""
-        return self._file == inode(self.directory)
+        """Whether the open file is still the index of the collection."""
+        return self._inode == get_inode(self._index_directory)
 
     @property
-    def pages(self) -> int:
-        with self._now():
-            return self._catalogue.pages
+    def page_count(self) -> int:
+        """Number of searchable pages."""
+        with self._read_snapshot():
+            return self._metadata.page_count
 
-    def statistics(self, asked: Parsed) -> World:
-        """How many pages match each part of a query, and how many there are."""
-        with self._now():
-            return self._world(asked)
+    def get_statistics(self, query: ParsedQuery) -> CorpusStats:
+        """Return the corpus statistics of this index for the clauses of a query."""
+        with self._read_snapshot():
+            return self._compute_stats(query)
 
-    def search(self, query: Query, world: World | None = None) -> Found:
-        """The best pages, with the statistics of a world in which they are to be compared."""
-        return self.alone(query, world)[1]
+    def search(self, query: Query, stats: CorpusStats | None = None) -> CollectionHits:
+        """Return the best hits, scored with the given corpus statistics or else those of this index."""
+        return self.search_single(query, stats)[1]
 
-    def alone(self, query: Query, world: World | None = None) -> tuple[World, Found]:
-        """The same with the statistics; its own, if there is no other world."""
-        asked = parsed(query)
-        with self._now():
-            world = self._world(asked) if world is None else world
-            scores, mask = self._scores(asked, world)
+    def search_single(self, query: Query, stats: CorpusStats | None = None) -> tuple[CorpusStats, CollectionHits]:
+        """Search like `search`, and also return the corpus statistics that were used."""
+        parsed_query = parse_query(query)
+        with self._read_snapshot():
+            stats = self._compute_stats(parsed_query) if stats is None else stats
+            scores, mask = self._score_pages(parsed_query, stats)
             for url in query.without:
-                mask[self._numbers(url)] = False
+                mask[self._find_page_numbers(url)] = False
             matching = np.flatnonzero(mask)
-            shown = [part for part in asked.wanted if not world.is_quiet(part.key)]
-            snippets = Snippets({stem for part in shown for form in self._forms(part) for stem in form})
-            best = self._best(matching, scores, query.offset + query.count)
-            texts = self._texts([row.number for row, _ in best])
+            shown = [clause for clause in parsed_query.clause_weights if not stats.is_too_common(clause.key)]
+            snippets = SnippetBuilder({stem for clause in shown for form in self._stem_clause(clause) for stem in form})
+            best = self._select_best(matching, scores, query.offset + query.count)
+            texts = self._load_texts([row.number for row, _ in best])
             hits = tuple(
-                self._hit(row, float(scores[row.number]), snippets.of(texts.get(row.number, ""), row.language), copies)
+                self._build_hit(
+                    row, float(scores[row.number]), snippets.build(texts.get(row.number, ""), row.language), copies
+                )
                 for row, copies in best
             )
-            return world, Found(hits, len(matching))
+            return stats, CollectionHits(hits, len(matching))
 
-    def _world(self, asked: Parsed) -> World:
-        found = {part.key: len(self._postings(part).numbers) for part in asked.parts}
-        return World(self._catalogue.pages, self._catalogue.words, found)
+    def _compute_stats(self, query: ParsedQuery) -> CorpusStats:
+        pages_with = {clause.key: len(self._get_postings(clause).numbers) for clause in query.clauses}
+        return CorpusStats(self._metadata.page_count, self._metadata.word_count, pages_with)
 
-    def _best(self, matching: NDArray[np.intp], scores: scoring.Scores, count: int) -> list[tuple[Row, list[str]]]:
-        """The best pages, each text once, with its other addresses."""
-        kept: dict[str, tuple[Row, list[str]]] = {}
+    def _select_best(
+        self, matching: NDArray[np.intp], scores: bm25.Scores, count: int
+    ) -> list[tuple[IndexedPage, list[str]]]:
+        """Return the `count` pages with the best scores, each text once, with the other URLs of the text."""
+        selected: dict[str, tuple[IndexedPage, list[str]]] = {}
         done = 0
-        while len(kept) < count and done < len(matching):
-            # Some more than are wanted, as some may be copies of others; all the same, once is nearly always enough.
-            until = min(done + count + _SPARE, len(matching))
-            best = matching[scoring.highest(scores[matching], until)]
+        while len(selected) < count and done < len(matching):
+            # Some of the best pages may be duplicates, so read a few more than requested; one pass is usually enough.
+            until = min(done + count + _EXTRA_PAGES, len(matching))
+            best = matching[bm25.select_highest(scores[matching], until)]
             order = best[np.lexsort((best, -scores[best]))][done:until].tolist()
-            rows = self._rows(order)
+            rows = self._load_rows(order)
             for row in map(rows.__getitem__, order):
-                name = row.digest or row.url
-                if name in kept:
-                    kept[name][1].append(row.url)
-                elif len(kept) < count:
-                    kept[name] = row, []
+                text_key = row.digest or row.url
+                if text_key in selected:
+                    selected[text_key][1].append(row.url)
+                elif len(selected) < count:
+                    selected[text_key] = row, []
             done = until
-        return list(kept.values())
+        return list(selected.values())
 
-    def vector(self, url: str) -> dict[str, float]:
-        """The words that tell a page from others, with weights; empty when it is not here."""
-        with self._now():
-            for number in self._numbers(url):
-                row = self._rows([number])[number]
-                return vector(row.title, self._texts([number]).get(number, ""), row.language, self._idf)
+    def get_vector(self, url: str) -> dict[str, float]:
+        """Return the term vector of a page; empty if the index does not contain the page."""
+        with self._read_snapshot():
+            for number in self._find_page_numbers(url):
+                row = self._load_rows([number])[number]
+                return build_page_vector(
+                    row.title, self._load_texts([number]).get(number, ""), row.language, self._compute_idf
+                )
         return {}
 
-    def sketch(self, most: int) -> tuple[int, list[int]]:
-        """How many texts there are, and the least of their fingerprints: what is common shows there (`overlap.py`)."""
-        with self._now():
+    def compute_sketch(self, size: int) -> tuple[int, list[int]]:
+        """Return the number of distinct texts, and the `size` lowest of their fingerprints (see `overlap.py`)."""
+        with self._read_snapshot():
             sql = "SELECT digest, url FROM pages WHERE state = ?"
-            found = {fingerprint(digest or url) for digest, url in self._database.execute(sql, (LIVE,))}
-        return len(found), sorted(found)[:most]
+            fingerprints = {fingerprint(digest or url) for digest, url in self._database.execute(sql, (LIVE,))}
+        return len(fingerprints), sorted(fingerprints)[:size]
 
     @contextmanager
-    def _now(self) -> Iterator[None]:
-        """One view of the index, however much is being written."""
-        with errors_of(self.directory / FILE):
+    def _read_snapshot(self) -> Iterator[None]:
+        """Open a read transaction: a consistent snapshot of the index while a writer updates it.
+
+        If the index has changed since the last snapshot, the metadata and the caches are updated.
+        """
+        with translate_errors(self._index_directory / INDEX_FILE):
             self._database.execute("BEGIN")
             try:
                 ((version,),) = self._database.execute("PRAGMA data_version")
                 if version != self._version:
                     self._version = version
-                    self._catalogue.refresh()
-                    self._reader.cover(len(self._catalogue.lengths) - 1)
-                    self._tongues = self._catalogue.languages(_SPOKEN)[:_TONGUES] or [""]
+                    self._metadata.refresh()
+                    self._reader.set_page_count(len(self._metadata.lengths) - 1)
+                    self._languages = self._metadata.list_languages(_MIN_LANGUAGE_SHARE)[:_MAX_LANGUAGES] or [""]
                 yield
             finally:
                 self._database.execute("COMMIT")
 
-    def _scores(self, asked: Parsed, world: World) -> tuple[scoring.Scores, Mask]:
-        """The score of every page, and which pages match."""
-        lengths = self._catalogue.lengths
+    def _score_pages(self, query: ParsedQuery, stats: CorpusStats) -> tuple[bm25.Scores, Mask]:
+        """Return the score of every page, and the mask of the matching pages."""
+        lengths = self._metadata.lengths
         scores = np.zeros(len(lengths), np.float32)
         matching = np.zeros(len(lengths), np.bool_)
-        loud = {part: weight for part, weight in asked.wanted.items() if not world.is_quiet(part.key)}
-        for part, weight in (loud or asked.wanted).items():
-            found = self._postings(part)
-            scoring.add(scores, found, weight * world.idf(part.key), self._catalogue.damping(world.mean))
+        selective = {
+            clause: weight for clause, weight in query.clause_weights.items() if not stats.is_too_common(clause.key)
+        }
+        for clause, weight in (selective or query.clause_weights).items():
+            postings = self._get_postings(clause)
+            bm25.add_scores(
+                scores, postings, weight * stats.idf(clause.key), self._metadata.get_length_norms(stats.mean_length)
+            )
             if weight > 0:
-                matching[found.numbers] = True
-        if not asked.wanted and asked != Parsed():
-            matching[:] = True  # whatever passes the filters
-        matching &= self._catalogue.matching(asked.filters)
-        for part in asked.must:
-            having = np.zeros(len(lengths), np.bool_)
-            having[self._postings(part).numbers] = True
-            matching &= having
-        for part in asked.never:
-            matching[self._postings(part).numbers] = False
+                matching[postings.numbers] = True
+        if not query.clause_weights and query != ParsedQuery():
+            matching[:] = True  # the query has only filters
+        matching &= self._metadata.filter_pages(query.filters)
+        for clause in query.required:
+            required = np.zeros(len(lengths), np.bool_)
+            required[self._get_postings(clause).numbers] = True
+            matching &= required
+        for clause in query.excluded:
+            matching[self._get_postings(clause).numbers] = False
         return scores, matching
 
-    def _forms(self, part: Part) -> list[tuple[str, ...]]:
-        """A part in the stems of each language that is spoken here."""
-        if part.is_prefix:
-            return [part.words]
-        return list(dict.fromkeys(tuple(map(tongue(it).stem, part.words)) for it in self._tongues))
+    def _stem_clause(self, clause: QueryClause) -> list[tuple[str, ...]]:
+        """Return the words of a clause as stems, in each of the main languages of the collection."""
+        if clause.is_prefix:
+            return [clause.words]
+        return list(dict.fromkeys(tuple(map(get_lexicon(language).stem, clause.words)) for language in self._languages))
 
-    def _postings(self, part: Part) -> Postings:
-        return merged([self._reader.postings(replace(part, words=form)) for form in self._forms(part)])
+    def _get_postings(self, clause: QueryClause) -> Postings:
+        return merge_postings(
+            [self._reader.get_postings(replace(clause, words=form)) for form in self._stem_clause(clause)]
+        )
 
-    def _idf(self, terms: Sequence[str]) -> Mapping[str, float]:
-        pages = self._catalogue.pages
-        return {term: World(pages, 0, {term: self._reader.frequency(term)}).idf(term) for term in terms}
+    def _compute_idf(self, terms: Sequence[str]) -> Mapping[str, float]:
+        pages = self._metadata.page_count
+        return {term: CorpusStats(pages, 0, {term: self._reader.get_frequency(term)}).idf(term) for term in terms}
 
-    def _numbers(self, url: str) -> list[int]:
-        """The number of the page at an address, if it is here."""
+    def _find_page_numbers(self, url: str) -> list[int]:
+        """Return the number of the page with a URL in a list; empty if the index does not contain the page."""
         sql = "SELECT number FROM pages WHERE id = ? AND state = ?"
-        asked = (fingerprint(canonical(url) or url), LIVE)
-        return [int(number) for (number,) in self._database.execute(sql, asked) if number < len(self._catalogue.live)]
+        values = (fingerprint(canonicalize_url(url) or url), LIVE)
+        return [int(number) for (number,) in self._database.execute(sql, values) if number < len(self._metadata.live)]
 
-    def _rows(self, numbers: Sequence[int]) -> dict[int, Row]:
-        found = self._database.execute(f"SELECT * FROM pages WHERE number IN ({_marks(numbers)})", numbers)
-        return {row[0]: Row(*row) for row in found}
+    def _load_rows(self, numbers: Sequence[int]) -> dict[int, IndexedPage]:
+        rows = self._database.execute(f"SELECT * FROM pages WHERE number IN ({_placeholders(numbers)})", numbers)
+        return {row[0]: IndexedPage(*row) for row in rows}
 
-    def _texts(self, numbers: Sequence[int]) -> dict[int, str]:
-        found = self._database.execute(f"SELECT number, text FROM texts WHERE number IN ({_marks(numbers)})", numbers)
-        return {number: unpacked(text, self._unpacker) for number, text in found}
+    def _load_texts(self, numbers: Sequence[int]) -> dict[int, str]:
+        rows = self._database.execute(
+            f"SELECT number, text FROM texts WHERE number IN ({_placeholders(numbers)})", numbers
+        )
+        return {number: decompress_text(text, self._decompressor) for number, text in rows}
 
-    def _hit(self, row: Row, score: float, shown: Snippet, copies: Sequence[str]) -> Hit:
-        return Hit(
-            row.url, row.title, score, shown, row.language, row.relevance, row.verdict, row.at, row.digest,
-            (self.name,), tuple(copies[:_COPIES]),
-        )  # fmt: skip
+    def _build_hit(self, row: IndexedPage, score: float, snippet: Snippet, copies: Sequence[str]) -> SearchHit:
+        return SearchHit(
+            row.url,
+            row.title,
+            score,
+            snippet,
+            row.language,
+            row.relevance,
+            row.verdict,
+            row.at,
+            row.digest,
+            (self.name,),
+            tuple(copies[:_MAX_COPIES]),
+        )
 
 
-def _marks(several: Sequence[object]) -> str:
-    return ",".join("?" * len(several))
+def _placeholders(values: Sequence[object]) -> str:
+    return ",".join("?" * len(values))
 
 
-def catch_up(directory: Path, *, most: int | None = None) -> bool:
-    """Index what is missing; False: another process is at it."""
+def update_index(directory: Path, index_directory: Path | None = None, *, max_pages: int | None = None) -> bool:
+    """Add at most `max_pages` missing pages to an index; return False if another process is updating it."""
     try:
-        indexing = Indexing(directory)
-    except CollectionError as error:
-        if "is in use by process" not in str(error):
-            raise
+        writer = IndexWriter(directory, index_directory)
+    except InUseError:
         return False
     try:
-        indexing.run(most=most)
+        writer.update(max_pages=max_pages)
     finally:
-        indexing.close()
+        writer.close()
     return True

@@ -1,7 +1,7 @@
-"""Brings an index up to date from its collection, in small steps, while the crawl may go on.
+"""Update a search index from its collection, in small transactions; the crawl may be running.
 
-What the collection has and the index has not is added; what it no longer has is marked. There is no other state, so
-after a kill at any instant the next run goes on, and a file that is lost or damaged is simply made again.
+The writer adds the pages that the index lacks and marks those that the collection no longer has. It keeps no other
+state: after a kill at any moment the next run continues, and a lost or damaged file is rebuilt.
 """
 
 from __future__ import annotations
@@ -12,214 +12,250 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topicrawl.collection import verdicts
-from topicrawl.collection.store import Store
-from topicrawl.database import Lock
+from topicrawl.collection import annotations as annotation_log
+from topicrawl.collection.store import CollectionStore
+from topicrawl.database import FileLock
 from topicrawl.errors import CollectionError
-from topicrawl.search.index_file import ADD, LIVE, LOST, REPLACED, Row, inode, opened
-from topicrawl.search.readers import MANY, Readers
-from topicrawl.search.reading import Reply, Wanted
-from topicrawl.search.segments import Shelving, segment
-from topicrawl.search.terms import Terms
-from topicrawl.urls import host
+from topicrawl.search.index_file import INSERT_PAGE, LIVE, LOST, REPLACED, IndexedPage, get_inode, open_index
+from topicrawl.search.page_reader import PageReadRequest, ReaderReply
+from topicrawl.search.reader_pool import MIN_PAGES_FOR_PROCESSES, PageReaderPool
+from topicrawl.search.segments import SegmentWriter, build_segment
+from topicrawl.search.term_ids import TermIdAllocator
+from topicrawl.urls import get_host
 
 log = logging.getLogger("topicrawl")
 
-BATCH = 1024  # pages of a transaction, and of a segment of the index
-_AHEAD = 2  # batches that are being read
-_READ = 32  # pages that a reader is given at once
-_COMPARED = 60.0  # seconds between two comparisons of everything, while something changes
-_HERE = (
+BATCH_SIZE = 1024  # pages of one transaction and of one new segment
+_PREFETCH_BATCHES = 2  # batches to read ahead
+_PAGES_PER_REQUEST = 32  # pages of one request to a page reader
+_COMPARISON_INTERVAL = 60.0  # seconds between two full comparisons while the collection changes
+_SELECT_PAGES = (
     "SELECT pages.step, pages.id, at, segment, start, length, relevance, language, digest, pages.url, title"
     " FROM pages JOIN visits ON visits.step = pages.step WHERE failure IS NULL AND segment IS NOT NULL"
 )
 
-_Part: TypeAlias = tuple[list[Row], Future[tuple[int, Reply]]]
+_PendingRead: TypeAlias = tuple[list[IndexedPage], Future[tuple[int, ReaderReply]]]
 
 
-class Indexing:
-    """The one that writes an index. CollectionError: another process does it already."""
+class CollectionRow(NamedTuple):
+    """Stored page that is to be indexed: a row of the query `_SELECT_PAGES`, with its position in the archive."""
 
-    def __init__(self, directory: Path, clock: Callable[[], float] = time.monotonic) -> None:
+    step: int
+    page: int
+    at: float
+    segment: int
+    start: int
+    length: int
+    relevance: float | None
+    language: str
+    digest: str
+    url: str
+    title: str
+
+
+class IndexWriter:
+    """Writer of one index. Raises `CollectionError` if another process is writing it.
+
+    `index_directory` is the directory of the index, if it is not in the directory of the collection.
+    """
+
+    def __init__(
+        self, directory: Path, index_directory: Path | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.directory = directory
+        self._index_directory = index_directory = index_directory or directory
         self._clock = clock
-        self._store = Store(directory / "topicrawl.sqlite", readonly=True)
+        self._store = CollectionStore(directory / "topicrawl.sqlite", readonly=True)
         try:
-            self._lock = Lock(directory / "search.lock", directory / "search.sqlite")
+            self._lock = FileLock(index_directory / "search.lock", index_directory / "search.sqlite")
         except CollectionError:
             self._store.close()
             raise
         try:
-            self._database = opened(directory, readonly=False)
+            self._database = open_index(index_directory, readonly=False)
         except BaseException:
             self._lock.release()
             self._store.close()
             raise
-        self._file = inode(directory)
-        self._readers: Readers | None = None
-        self._shelving = Shelving(self._database)
-        self._seen = -1  # the store's version when it was last looked at
-        self._compared = float("-inf")
-        self._looks = -1  # revisits at the last comparison
+        self._inode = get_inode(index_directory)
+        self._readers: PageReaderPool | None = None
+        self._segment_writer = SegmentWriter(self._database)
+        self._store_version = -1  # data version of the store at the last complete update
+        self._compared_at = float("-inf")
+        self._revisit_count = -1  # number of revisits at the last full comparison
 
-    def run(self, *, most: int | None = None, tick: Callable[[int], None] | None = None) -> int:
-        """Add what is missing, `most` pages at the most; returns how many were added. `tick` hears of each batch."""
-        ((version,),) = self._store.rows("PRAGMA data_version")
-        if version == self._seen:
-            self._prepare(0)
+    def update(self, *, max_pages: int | None = None, on_progress: Callable[[int], None] | None = None) -> int:
+        """Add at most `max_pages` missing pages, apply new annotations, and return how many pages were added.
+
+        Calls `on_progress` with the number of added pages after each batch. Each batch is one transaction, so a kill
+        loses at most the batch in progress.
+        """
+        version = self._store.query_value(int, "PRAGMA data_version")
+        if version == self._store_version:
+            self._prepare_readers(0)
             return 0
-        missing = self._missing()
-        self._prepare(len(missing))
+        missing = self._find_missing()
+        self._prepare_readers(len(missing))
         try:
-            added = self._add(missing[:most], tick)
+            added = self._add_batches(missing[:max_pages], on_progress)
         except BaseException:
-            # Terms that were numbered in a transaction that failed have no numbers.
-            self._forget()
+            # The ids that the failed transaction assigned to new terms are not stored.
+            self._close_readers()
             raise
-        self._rule()
+        self._apply_verdicts()
         if added == len(missing):
-            self._seen = int(str(version))
+            self._store_version = version
         return added
 
-    def _prepare(self, pages: int) -> None:
-        """Have readers for so many pages: beside this process while there are many."""
-        if self._readers is not None and self._readers.beside != (pages >= MANY):
-            self._forget()
+    def _prepare_readers(self, pages: int) -> None:
+        """Create page readers for `pages` pages: subprocesses if there are many, else one in this process."""
+        if self._readers is not None and self._readers.use_processes != (pages >= MIN_PAGES_FOR_PROCESSES):
+            self._close_readers()
         if self._readers is None and pages:
-            self._readers = Readers(self.directory, pages, beside=pages >= MANY)
-            self._terms = Terms(self._database, is_bulk=pages >= MANY)
+            self._readers = PageReaderPool(self.directory, pages, use_processes=pages >= MIN_PAGES_FOR_PROCESSES)
+            self._terms = TermIdAllocator(self._database, is_bulk=pages >= MIN_PAGES_FOR_PROCESSES)
 
-    def _forget(self) -> None:
+    def _close_readers(self) -> None:
         if self._readers is not None:
             self._readers.close()
         self._readers = None
 
-    def _add(self, steps: Sequence[int], tick: Callable[[int], None] | None) -> int:
+    def _add_batches(self, steps: Sequence[int], on_progress: Callable[[int], None] | None) -> int:
         added = 0
-        batches = [steps[at : at + BATCH] for at in range(0, len(steps), BATCH)]
-        # While one batch is being written, the next is read, and one more waits so that no reader ever does.
-        ahead = deque(map(self._sent, batches[:_AHEAD]))
-        for at, batch in enumerate(batches, _AHEAD):
+        batches = [steps[at : at + BATCH_SIZE] for at in range(0, len(steps), BATCH_SIZE)]
+        # While one batch is written, the next one is read and one more is queued, so that the readers are never idle.
+        ahead = deque(map(self._submit_batch, batches[:_PREFETCH_BATCHES]))
+        for at, batch in enumerate(batches, _PREFETCH_BATCHES):
             pages = [(rows, reply.result()) for rows, reply in ahead.popleft()]
-            ahead.extend(map(self._sent, batches[at : at + 1]))
-            self._write(pages)
+            ahead.extend(map(self._submit_batch, batches[at : at + 1]))
+            self._write_pages(pages)
             added += len(batch)
-            if tick is not None:
-                tick(added)
+            if on_progress is not None:
+                on_progress(added)
         return added
 
     @property
     def is_current(self) -> bool:
-        """Whether what is written here is what is read."""
-        return self._file == inode(self.directory)
+        """Whether the open file is still the index of the collection."""
+        return self._inode == get_inode(self._index_directory)
 
     def close(self) -> None:
-        self._forget()
+        """Stop the readers, close the databases and release the lock."""
+        self._close_readers()
         self._database.close()
         self._store.close()
         self._lock.release()
 
-    def _missing(self) -> list[int]:
-        """The steps of the pages that are to be added."""
-        ((looks,),) = self._store.rows("SELECT count(*) FROM revisits")
-        now = self._clock()
-        if looks != self._looks or now - self._compared >= _COMPARED:
-            self._compared, self._looks = now, int(str(looks))
-            return self._difference()
-        ((last,),) = self._database.execute("SELECT coalesce(max(step), 0) FROM pages")
-        sql = f"SELECT step FROM ({_HERE}) WHERE step > ? ORDER BY step"
-        return [int(str(step)) for (step,) in self._store.rows(sql, (last,))]
+    def _find_missing(self) -> list[int]:
+        """Return the steps of the pages to add: those after the last indexed step.
 
-    def _difference(self) -> list[int]:
-        """Compare everything; what the collection no longer has is marked."""
+        From time to time, and after revisits, all pages are compared instead.
+        """
+        revisits = self._store.query_value(int, "SELECT count(*) FROM revisits")
+        now = self._clock()
+        if revisits != self._revisit_count or now - self._compared_at >= _COMPARISON_INTERVAL:
+            self._compared_at, self._revisit_count = now, revisits
+            return self._compare_all()
+        ((last,),) = self._database.execute("SELECT coalesce(max(step), 0) FROM pages")
+        sql = f"SELECT step FROM ({_SELECT_PAGES}) WHERE step > ? ORDER BY step"
+        return [step for (step,) in self._store.iterate_typed_rows(tuple[int], sql, (last,))]
+
+    def _compare_all(self) -> list[int]:
+        """Compare all pages with the collection and return the steps of the missing ones.
+
+        Also updates the relevance of pages and marks those that the collection no longer has.
+        """
         sql = "SELECT step, id, at, segment, start, number, relevance FROM pages WHERE state <> ?"
-        known = {row[:5]: row[5:] for row in self._database.execute(sql, (REPLACED,))}
+        indexed = {row[:5]: row[5:] for row in self._database.execute(sql, (REPLACED,))}
         missing: list[int] = []
-        judged: list[tuple[object, int]] = []
-        for row in self._store.each(f"SELECT step, id, at, segment, start, relevance FROM ({_HERE}) ORDER BY step"):
-            found = known.pop(row[:5], None)
-            if found is None:
-                missing.append(int(str(row[0])))
-            elif found[1] != (row[5] or 0.0):
-                judged.append((row[5] or 0.0, found[0]))
-        if known or judged:
+        rescored: list[tuple[object, int]] = []
+        sql = f"SELECT step, id, at, segment, start, relevance FROM ({_SELECT_PAGES}) ORDER BY step"
+        for row in self._store.iterate_typed_rows(tuple[int, int, float, int, int, float | None], sql):
+            entry = indexed.pop(row[:5], None)
+            if entry is None:
+                missing.append(row[0])
+            elif entry[1] != (row[5] or 0.0):
+                rescored.append((row[5] or 0.0, entry[0]))
+        if indexed or rescored:
             with self._database.transaction():
-                gone = [(number,) for number, _ in known.values()]
-                self._database.executemany(f"UPDATE pages SET state = {REPLACED} WHERE number = ?", gone)
-                self._database.executemany("DELETE FROM texts WHERE number = ?", gone)
-                self._database.executemany("UPDATE pages SET relevance = ? WHERE number = ?", judged)
-                self._changed()
+                removed = [(number,) for number, _ in indexed.values()]
+                self._database.executemany(f"UPDATE pages SET state = {REPLACED} WHERE number = ?", removed)
+                self._database.executemany("DELETE FROM texts WHERE number = ?", removed)
+                self._database.executemany("UPDATE pages SET relevance = ? WHERE number = ?", rescored)
+                self._count_change()
         return missing
 
-    def _sent(self, steps: Sequence[int]) -> list[_Part]:
-        """Give pages to the readers, some at a time."""
+    def _submit_batch(self, steps: Sequence[int]) -> list[_PendingRead]:
+        """Submit the pages of a batch to the readers, `_PAGES_PER_REQUEST` at a time."""
         assert self._readers is not None
-        rows = self._rows(steps)
-        parts = [rows[at : at + _READ] for at in range(0, len(rows), _READ)]
-        return [([row for row, _ in part], self._readers.submit([wanted for _, wanted in part])) for part in parts]
+        rows = self._load_rows(steps)
+        pending = []
+        for at in range(0, len(rows), _PAGES_PER_REQUEST):
+            part = rows[at : at + _PAGES_PER_REQUEST]
+            pending.append(([row for row, _ in part], self._readers.submit([request for _, request in part])))
+        return pending
 
-    def _rows(self, steps: Sequence[int]) -> list[tuple[Row, Wanted]]:
-        """What the collection knows of pages, with where they stand in the archive."""
-        sql, wanted = f"SELECT * FROM ({_HERE}) WHERE step BETWEEN ? AND ? ORDER BY step", set(steps)
-        ruled = bool(self._store.rows("SELECT 1 FROM verdicts LIMIT 1"))
-        found = []
-        for row in self._store.rows(sql, (steps[0], steps[-1])):
-            if row[0] not in wanted:
+    def _load_rows(self, steps: Sequence[int]) -> list[tuple[IndexedPage, PageReadRequest]]:
+        """Return the metadata of pages, with the requests to read them from the archive."""
+        sql, selected = f"SELECT * FROM ({_SELECT_PAGES}) WHERE step BETWEEN ? AND ? ORDER BY step", set(steps)
+        has_verdicts = bool(self._store.query_rows("SELECT 1 FROM annotations LIMIT 1"))
+        rows = []
+        for row in self._store.iterate_typed_rows(CollectionRow, sql, (steps[0], steps[-1])):
+            step, page, at, segment, start, length, relevance, language, digest, url, title = row
+            if step not in selected:
                 continue
-            step, page, segment, start, length = (int(str(row[at])) for at in (0, 1, 3, 4, 5))
-            at, relevance = float(str(row[2])), float(str(row[6] or 0.0))
-            language, digest, url, title = map(str, row[7:])
-            verdict = self._verdict(page) if ruled else ""
-            said = (language, host(url), verdict, digest, url, title)
-            known = Row(0, LIVE, step, page, at, segment, start, relevance, 0, *said)
-            found.append((known, Wanted(segment, start, length, language, title, url)))
-        return found
+            verdict = self._get_verdict(page) if has_verdicts else ""
+            texts = (language, get_host(url), verdict, digest, url, title)
+            metadata = IndexedPage(0, LIVE, step, page, at, segment, start, relevance or 0.0, 0, *texts)
+            rows.append((metadata, PageReadRequest(segment, start, length, language, title, url)))
+        return rows
 
-    def _write(self, pages: Sequence[tuple[Sequence[Row], tuple[int, Reply]]]) -> None:
-        """Add pages, all of them or none."""
-        rows: list[Row] = []
+    def _write_pages(self, pages: Sequence[tuple[Sequence[IndexedPage], tuple[int, ReaderReply]]]) -> None:
+        """Add the pages of a batch in one transaction. Unreadable pages are logged and added as lost, without text."""
+        rows: list[IndexedPage] = []
         texts: list[tuple[int, bytes]] = []
         words: list[NDArray[np.int32]] = []
         sizes: list[tuple[int, int, int]] = []
         with self._database.transaction():
             ((last,),) = self._database.execute("SELECT coalesce(max(number), 0) FROM pages")
-            for known, (reader, (first, new, several, terms)) in pages:
-                table = self._terms.table(reader, first, new)
+            for metadata, (reader, (first, new, contents, terms)) in pages:
+                table = self._terms.map_reader_terms(reader, first, new)
                 words.append(table[np.frombuffer(terms, np.int32)])
-                for row, said in zip(known, several, strict=True):
-                    if said.trouble:
-                        log.warning("cannot be searched: %s: %s", row.url, said.trouble)
-                    number, state = int(last) + len(rows) + 1, LOST if said.trouble else LIVE
-                    rows.append(row._replace(number=number, state=state, words=sum(said.sizes)))
-                    texts.append((number, said.text))
-                    sizes.append(said.sizes)
-            self._terms.store()
-            self._database.executemany(ADD, rows)
+                for row, content in zip(metadata, contents, strict=True):
+                    if content.error:
+                        log.warning("cannot index page: %s: %s", row.url, content.error)
+                    number, state = int(last) + len(rows) + 1, LOST if content.error else LIVE
+                    rows.append(row._replace(number=number, state=state, words=sum(content.field_sizes)))
+                    texts.append((number, content.text))
+                    sizes.append(content.field_sizes)
+            self._terms.save_new_terms()
+            self._database.executemany(INSERT_PAGE, rows)
             self._database.executemany("INSERT INTO texts VALUES (?,?)", texts)
-            self._shelving.add(segment(int(last) + 1, np.concatenate(words), np.array(sizes)))
+            self._segment_writer.add_segment(build_segment(int(last) + 1, np.concatenate(words), np.array(sizes)))
 
-    def _verdict(self, page: int) -> str:
-        sql = "SELECT verdict FROM verdicts WHERE page = ? ORDER BY number DESC LIMIT 1"
-        return "".join(str(verdict) for (verdict,) in self._store.rows(sql, (page,)))
+    def _get_verdict(self, page: int) -> str:
+        """Return the latest annotation of a page, or ""."""
+        sql = "SELECT label FROM annotations WHERE page = ? ORDER BY number DESC LIMIT 1"
+        return "".join(str(verdict) for (verdict,) in self._store.query_rows(sql, (page,)))
 
-    def _rule(self) -> None:
-        """Take over what readers said since the last time."""
-        found = self._database.execute("SELECT value FROM facts WHERE name = 'verdict'").fetchone()
-        new = verdicts.since(self._store, found[0] if found else 0)
+    def _apply_verdicts(self) -> None:
+        """Write the annotations added since the last update to the indexed pages."""
+        row = self._database.execute("SELECT value FROM facts WHERE name = 'verdict'").fetchone()
+        new = annotation_log.list_annotations_since(self._store, row[0] if row else 0)
         if not new:
             return
         with self._database.transaction():
-            rulings = [(row.verdict, row.page) for row in new]
-            self._database.executemany("UPDATE pages SET verdict = ? WHERE id = ?", rulings)
+            verdicts = [(annotation.label, annotation.page) for annotation in new]
+            self._database.executemany("UPDATE pages SET verdict = ? WHERE id = ?", verdicts)
             self._database.execute("INSERT OR REPLACE INTO facts VALUES ('verdict', ?)", (new[-1].number,))
-            self._changed()
+            self._count_change()
 
-    def _changed(self) -> None:
-        """Let readers know that old rows are not what they were."""
+    def _count_change(self) -> None:
+        """Increment the change counter, which tells open indexes that existing rows have changed."""
         self._database.execute("INSERT OR IGNORE INTO facts VALUES ('changes', 0)")
         self._database.execute("UPDATE facts SET value = value + 1 WHERE name = 'changes'")

@@ -1,7 +1,7 @@
-"""How often each page says a part of a query, read from the segments once and remembered.
+"""Postings of a query clause: the matching pages and term frequencies, read from the segments and cached.
 
-An occurrence in the title counts three, one elsewhere counts one. Of a phrase, the places of its words must follow
-each other: a place is page · 2²⁰ + where in the page, so shifting and intersecting plain numbers finds it.
+An occurrence in the title counts three times, any other occurrence once. A position is page · 2²⁰ + position in the
+page, so a phrase is found by shifting and intersecting arrays of integers.
 """
 
 from __future__ import annotations
@@ -19,17 +19,29 @@ from numpy.typing import NDArray
 
 from topicrawl.database import Database
 from topicrawl.errors import DamagedError
-from topicrawl.search.query import Part
-from topicrawl.search.segments import SPAN, TEXT_AT, TITLE, URL_AT, pages_of, places_of
+from topicrawl.search.query import QueryClause
+from topicrawl.search.segments import (
+    POSITIONS_PER_PAGE,
+    TEXT_START,
+    TITLE_WEIGHT,
+    URL_START,
+    decode_pages,
+    decode_positions,
+)
 
-_REMEMBERED = 8_000_000  # occurrences in pages, at 8 bytes
-_BEGINNINGS = 500  # terms that a * stands for
-_COLUMNS = {"": (0, SPAN), "title": (0, TEXT_AT), "text": (TEXT_AT, URL_AT), "url": (URL_AT, SPAN)}
-_FIND = "SELECT key, terms, {} FROM blocks WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1"
-_HEADS, _PAGES = _FIND.format("NULL"), _FIND.format("pages")
-_WIDE = SPAN.bit_length() - 1
-_FEW = 16  # times as many: from there on each is looked up
-_MARK = _WIDE - 9  # bits: pages of 512 words do not meet in the table
+_MAX_CACHED_POSTINGS = 8_000_000  # cached postings, 8 bytes each
+_MAX_PREFIX_TERMS = 500  # terms that a prefix may match
+_COLUMN_POSITIONS = {
+    "": (0, POSITIONS_PER_PAGE),
+    "title": (0, TEXT_START),
+    "text": (TEXT_START, URL_START),
+    "url": (URL_START, POSITIONS_PER_PAGE),
+}
+_FIND_BLOCK = "SELECT key, terms, {} FROM blocks WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1"
+_SELECT_HEAD, _SELECT_BLOCK = _FIND_BLOCK.format("NULL"), _FIND_BLOCK.format("pages")
+_POSITION_BITS = POSITIONS_PER_PAGE.bit_length() - 1
+_LOOKUP_RATIO = 16  # size ratio of two arrays from which each number of the smaller one is looked up in the larger one
+_HASH_SHIFT = _POSITION_BITS - 9  # bits: pages of up to 512 words do not collide in the hash table
 
 Numbers = NDArray[np.int32]
 Counts = NDArray[np.float32]
@@ -38,88 +50,94 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """The pages that match, by number and ascending, and how often."""
+    """Numbers of the matching pages in ascending order, and the number of occurrences in each."""
 
     numbers: Numbers
     counts: Counts
 
 
-NOBODY = Postings(np.zeros(0, np.int32), np.zeros(0, np.float32))
+NO_POSTINGS = Postings(np.zeros(0, np.int32), np.zeros(0, np.float32))
 
 
-class Reader:
-    """Looks things up for one connection, as of the moment when it was last told to `cover` the pages."""
+class PostingsReader:
+    """Reads postings over one database connection, as of the last call of `set_page_count`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._unpacked = zstandard.ZstdDecompressor().decompress
-        self._known: OrderedDict[Part, tuple[int, Postings]] = OrderedDict()  # with the last page that it covers
-        self._held = 0
+        self._decompress = zstandard.ZstdDecompressor().decompress
+        self._cache: OrderedDict[QueryClause, tuple[int, Postings]] = OrderedDict()  # with the last page that was read
+        self._cached_count = 0
         self._frequencies: dict[str, int] = {}
         self._segments: list[tuple[int, int, int]] = []
-        self._pages = 0
+        self._page_count = 0
 
-    def cover(self, pages: int) -> None:
-        """So many pages there are; what is known of the first ones stays."""
+    def set_page_count(self, pages: int) -> None:
+        """Set the number of pages in the index after it has changed; cached postings of earlier pages stay valid."""
         self._frequencies.clear()
-        self._pages = pages
+        self._page_count = pages
         self._segments = self._database.execute("SELECT key, first, last FROM segments ORDER BY first").fetchall()
 
-    def postings(self, part: Part) -> Postings:
-        """The pages that match a part whose words are stems."""
-        until, known = self._known.pop(part, (0, NOBODY))
-        self._held -= len(known.numbers)
-        if until < self._pages:
-            with _whole(self._database.path):
-                known = _appended(known, self._read(part, until))
-        self._known[part] = self._pages, known
-        self._held += len(known.numbers)
-        while self._held > _REMEMBERED and len(self._known) > 1:
-            _, (_, dropped) = self._known.popitem(last=False)
-            self._held -= len(dropped.numbers)
-        return known
+    def get_postings(self, clause: QueryClause) -> Postings:
+        """Return the postings of a clause whose words are stems. Raise `DamagedError` if they cannot be decoded."""
+        until, cached = self._cache.pop(clause, (0, NO_POSTINGS))
+        self._cached_count -= len(cached.numbers)
+        if until < self._page_count:
+            with _damage_on_error(self._database.path):
+                cached = _append_postings(cached, self._read_postings(clause, until))
+        self._cache[clause] = self._page_count, cached
+        self._cached_count += len(cached.numbers)
+        while self._cached_count > _MAX_CACHED_POSTINGS and len(self._cache) > 1:
+            _, (_, dropped) = self._cache.popitem(last=False)
+            self._cached_count -= len(dropped.numbers)
+        return cached
 
-    def frequency(self, stem: str) -> int:
-        """In how many pages a stem occurs, without reading in which."""
-        part = Part((stem,))
-        if part in self._known:
-            return len(self.postings(part).numbers)
-        known = self._frequencies.get(stem)
-        if known is None:
-            ids = self._ids(part)[0]
-            with _whole(self._database.path):
-                blocks = (self._block(_HEADS, key, term) for term in ids for key, _, _ in self._segments)
-                known = sum(stop - start for _, start, stop, _ in filter(None, blocks))
-            self._frequencies[stem] = known
-        return known
+    def get_frequency(self, stem: str) -> int:
+        """Return the number of pages that contain a stem, without reading its postings."""
+        clause = QueryClause((stem,))
+        if clause in self._cache:
+            return len(self.get_postings(clause).numbers)
+        frequency = self._frequencies.get(stem)
+        if frequency is None:
+            ids = self._find_term_ids(clause)[0]
+            with _damage_on_error(self._database.path):
+                blocks = (self._find_block(_SELECT_HEAD, key, term) for term in ids for key, _, _ in self._segments)
+                frequency = sum(stop - start for _, start, stop, _ in filter(None, blocks))
+            self._frequencies[stem] = frequency
+        return frequency
 
-    def _read(self, part: Part, until: int) -> list[Postings]:
-        """What pages behind a number say, segment by segment."""
-        ids = self._ids(part)
+    def _read_postings(self, clause: QueryClause, until: int) -> list[Postings]:
+        """Return the postings of the pages after page number `until`, one item per segment."""
+        ids = self._find_term_ids(clause)
         if not all(ids):
             return []
-        newer = [it for it in self._segments if it[2] > until]
-        if len(ids) > 1 or part.column:
-            low, high = _COLUMNS[part.column]
-            read = (self._phrase(key, first, ids, low, high) for key, first, _ in newer)
+        newer = [segment for segment in self._segments if segment[2] > until]
+        if len(ids) > 1 or clause.column:
+            low, high = _COLUMN_POSITIONS[clause.column]
+            postings = (self._read_phrase(key, first, ids, low, high) for key, first, _ in newer)
         elif len(ids[0]) > 1:
-            read = (merged([self._word(key, first, term) for term in ids[0]]) for key, first, _ in newer)
+            postings = (
+                merge_postings([self._read_term(key, first, term) for term in ids[0]]) for key, first, _ in newer
+            )
         else:
-            read = (self._word(key, first, ids[0][0]) for key, first, _ in newer)
-        return [_behind(it, until) for it in read if len(it.numbers)]
+            postings = (self._read_term(key, first, ids[0][0]) for key, first, _ in newer)
+        return [_postings_after(item, until) for item in postings if len(item.numbers)]
 
-    def _ids(self, part: Part) -> list[list[int]]:
-        """The terms of each word, ascending; several where only the beginning is given."""
-        if part.is_prefix:
-            start = part.words[-1]
+    def _find_term_ids(self, clause: QueryClause) -> list[list[int]]:
+        """Return the term ids of each word in ascending order; a prefix may have several."""
+        if clause.is_prefix:
+            start = clause.words[-1]
             sql = "SELECT id FROM terms WHERE term >= ? AND term < ? LIMIT ?"
-            found = self._database.execute(sql, (start, f"{start}\U0010ffff", _BEGINNINGS))
-            return [sorted(int(number) for (number,) in found)]
+            rows = self._database.execute(sql, (start, f"{start}\U0010ffff", _MAX_PREFIX_TERMS))
+            return [sorted(int(number) for (number,) in rows)]
         sql = "SELECT id FROM terms WHERE term = ?"
-        return [[int(number) for (number,) in self._database.execute(sql, (word,))] for word in part.words]
+        return [[int(number) for (number,) in self._database.execute(sql, (word,))] for word in clause.words]
 
-    def _block(self, sql: str, key: int, term: int) -> tuple[int, int, int, bytes] | None:
-        """The block of a segment that has a term: its key, from which posting to which one, and what was asked for."""
+    def _find_block(self, sql: str, key: int, term: int) -> tuple[int, int, int, bytes] | None:
+        """Find the block of a segment that contains a term.
+
+        Returns the key of the block, the first posting of the term, the end of its postings, and the third column that
+        `sql` selects.
+        """
         row = self._database.execute(sql, (key << 32, key << 32 | term)).fetchone()
         if row is None:
             return None
@@ -131,46 +149,51 @@ class Reader:
         start = int(head[terms : terms + at].sum())
         return row[0], start, start + int(head[terms + at]), row[2]
 
-    def _word(self, key: int, first: int, term: int) -> Postings:
-        found = self._block(_PAGES, key, term)
-        if found is None:
-            return NOBODY
-        _, start, stop, body = found
-        pages, counts = pages_of(self._unpacked(body))
+    def _read_term(self, key: int, first: int, term: int) -> Postings:
+        """Return the postings of one term in one segment."""
+        block = self._find_block(_SELECT_BLOCK, key, term)
+        if block is None:
+            return NO_POSTINGS
+        _, start, stop, body = block
+        pages, counts = decode_pages(self._decompress(body))
         return Postings(pages[start:stop] + np.int32(first), counts[start:stop].astype(np.float32))
 
-    def _phrase(self, key: int, first: int, words: Sequence[Sequence[int]], low: int, high: int) -> Postings:
-        read = [[it for it in (self._said(key, term) for term in ids) if it is not None] for ids in words]
-        # The rarest word first: of the others, only what stands in the same pages is looked at.
-        order = sorted(range(len(words)), key=lambda behind: sum(len(it.pages) for it in read[behind]))
-        found = _places(read[order[0]], None) - order[0]
-        for behind in order[1:]:
-            if not len(found):
+    def _read_phrase(self, key: int, first: int, term_ids: Sequence[Sequence[int]], low: int, high: int) -> Postings:
+        """Return the postings of a phrase in one segment, with positions from `low` to below `high` only."""
+        terms = []
+        for ids in term_ids:
+            found = (self._read_positions(key, term) for term in ids)
+            terms.append([positions for positions in found if positions is not None])
+        # Start with the rarest word: the positions of the others are needed only in the pages that contain it.
+        order = sorted(range(len(term_ids)), key=lambda offset: sum(len(term.pages) for term in terms[offset]))
+        starts = _merge_positions(terms[order[0]], None) - order[0]
+        for offset in order[1:]:
+            if not len(starts):
                 break
-            found = _common(found, _places(read[behind], found >> _WIDE) - behind)
-        place = found & (SPAN - 1)
-        inside = (place >= low) & (place < high)
-        found, place = found[inside], place[inside]
-        if not len(found):
-            return NOBODY
-        numbers = found >> _WIDE
-        starts = np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))
-        counts = np.add.reduceat(np.where(place < TEXT_AT, TITLE, 1), starts)
-        return Postings(numbers[starts].astype(np.int32) + np.int32(first), counts.astype(np.float32))
+            starts = _intersect(starts, _merge_positions(terms[offset], starts >> _POSITION_BITS) - offset)
+        position = starts & (POSITIONS_PER_PAGE - 1)
+        inside = (position >= low) & (position < high)
+        starts, position = starts[inside], position[inside]
+        if not len(starts):
+            return NO_POSTINGS
+        numbers = starts >> _POSITION_BITS
+        page_starts = np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))
+        counts = np.add.reduceat(np.where(position < TEXT_START, TITLE_WEIGHT, 1), page_starts)
+        return Postings(numbers[page_starts].astype(np.int32) + np.int32(first), counts.astype(np.float32))
 
-    def _said(self, key: int, term: int) -> _Said | None:
-        """What a segment knows of a term."""
-        block = self._block(_PAGES, key, term)
+    def _read_positions(self, key: int, term: int) -> _TermPositions | None:
+        """Return the pages and positions of a term in one segment."""
+        block = self._find_block(_SELECT_BLOCK, key, term)
         if block is None:
             return None
         name, start, stop, body = block
-        pages, _ = pages_of(self._unpacked(body))
+        pages, _ = decode_pages(self._decompress(body))
         ((where,),) = self._database.execute("SELECT places FROM places WHERE key = ?", (name,))
-        return _Said(pages[start:stop], *places_of(self._unpacked(where), len(pages), start, stop))
+        return _TermPositions(pages[start:stop], *decode_positions(self._decompress(where), len(pages), start, stop))
 
 
-class _Said(NamedTuple):
-    """In which pages of a segment a term stands, how often in each, and where: the lower and upper bits of all."""
+class _TermPositions(NamedTuple):
+    """Pages of a segment with a term, number of positions in each page, and lower and upper bits of the positions."""
 
     pages: Array
     sizes: Array
@@ -178,76 +201,81 @@ class _Said(NamedTuple):
     high: Array
 
 
-def _places(several: Sequence[_Said], within: Array | None) -> Array:
-    """Where any of these terms stands, ascending; only in pages that are among some, if those are given."""
-    found: list[Array] = []
-    for pages, counts, low, high in several:
+def _merge_positions(terms: Sequence[_TermPositions], within: Array | None) -> Array:
+    """Return the positions of any of the terms in ascending order.
+
+    If `within` is given, the result may leave out positions in other pages. `within` is sorted.
+    """
+    positions: list[Array] = []
+    for pages, counts, low, high in terms:
         sizes = counts.astype(np.int64)
         if within is not None and len(within) < len(pages):
-            asked = within[np.flatnonzero(np.concatenate(([True], within[1:] != within[:-1])))]
-            at = np.minimum(np.searchsorted(pages, asked.astype(pages.dtype)), len(pages) - 1)
-            at = at[pages[at] == asked]
+            wanted = within[np.flatnonzero(np.concatenate(([True], within[1:] != within[:-1])))]
+            at = np.minimum(np.searchsorted(pages, wanted.astype(pages.dtype)), len(pages) - 1)
+            at = at[pages[at] == wanted]
             ends = np.cumsum(sizes)
             pages, sizes = pages[at], sizes[at]
-            begun = np.cumsum(sizes) - sizes
-            gathered = np.repeat(ends[at] - sizes - begun, sizes) + np.arange(sizes.sum())
-            low, high = low[gathered], high[gathered]
-        places = np.repeat(pages.astype(np.int64) << _WIDE, sizes)
-        places |= low
-        places |= high.astype(np.int64) << 16
-        found.append(places)
-    if len(found) == 1:
-        return found[0]
-    return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
+            starts = np.cumsum(sizes) - sizes
+            selected = np.repeat(ends[at] - sizes - starts, sizes) + np.arange(sizes.sum())
+            low, high = low[selected], high[selected]
+        combined = np.repeat(pages.astype(np.int64) << _POSITION_BITS, sizes)
+        combined |= low
+        combined |= high.astype(np.int64) << 16
+        positions.append(combined)
+    if len(positions) == 1:
+        return positions[0]
+    return np.sort(np.concatenate(positions)) if positions else np.zeros(0, np.int64)
 
 
-def _common(some: Array, many: Array) -> Array:
-    """What is in both of two ascending rows of numbers, of which the first is the shorter one.
+def _intersect(shorter: Array, longer: Array) -> Array:
+    """Return the intersection of two sorted arrays, of which the first should be the shorter one.
 
-    >>> _common(np.array([3, 5, 9]), np.array([1, 3, 4, 9, 10])).tolist()
+    >>> _intersect(np.array([3, 5, 9]), np.array([1, 3, 4, 9, 10])).tolist()
     [3, 9]
     """
-    if len(some) * _FEW > len(many):
-        # Marks in a table leave few to look up; page after page, its places follow each other.
-        last = (1 << (8 * len(some)).bit_length()) - 1
+    if len(shorter) * _LOOKUP_RATIO > len(longer):
+        # A hash table rules out most candidates. The positions of a page get consecutive slots.
+        last = (1 << (8 * len(shorter)).bit_length()) - 1
         marked = np.zeros(last + 1, np.bool_)
-        marked[some + (some >> _MARK) & last] = True
-        some, many = many[marked[many + (many >> _MARK) & last]], some
-    if not len(many):
-        return many
-    at = np.minimum(np.searchsorted(many, some), len(many) - 1)
-    found: Array = some[many[at] == some]
-    return found
+        marked[shorter + (shorter >> _HASH_SHIFT) & last] = True
+        shorter, longer = longer[marked[longer + (longer >> _HASH_SHIFT) & last]], shorter
+    if not len(longer):
+        return longer
+    at = np.minimum(np.searchsorted(longer, shorter), len(longer) - 1)
+    common: Array = shorter[longer[at] == shorter]
+    return common
 
 
 @contextmanager
-def _whole(path: Path) -> Iterator[None]:
-    """What cannot be read back is damage."""
+def _damage_on_error(path: Path) -> Iterator[None]:
+    """Convert decoding errors to `DamagedError`."""
     try:
         yield
     except (ValueError, IndexError, zstandard.ZstdError) as error:
         raise DamagedError(f"{path} is damaged: {error}") from error
 
 
-def _behind(found: Postings, until: int) -> Postings:
-    start = int(np.searchsorted(found.numbers, until, "right"))
-    return Postings(found.numbers[start:], found.counts[start:]) if start else found
+def _postings_after(postings: Postings, until: int) -> Postings:
+    """Return the postings of the pages after page number `until`."""
+    start = int(np.searchsorted(postings.numbers, until, "right"))
+    return Postings(postings.numbers[start:], postings.counts[start:]) if start else postings
 
 
-def _appended(known: Postings, several: Iterable[Postings]) -> Postings:
-    """What is known with what comes behind it."""
-    parts = [it for it in (known, *several) if len(it.numbers)]
+def _append_postings(cached: Postings, newer: Iterable[Postings]) -> Postings:
+    """Append the postings of later pages."""
+    parts = [postings for postings in (cached, *newer) if len(postings.numbers)]
     if len(parts) < 2:
-        return parts[0] if parts else NOBODY
-    return Postings(np.concatenate([it.numbers for it in parts]), np.concatenate([it.counts for it in parts]))
+        return parts[0] if parts else NO_POSTINGS
+    numbers = np.concatenate([postings.numbers for postings in parts])
+    return Postings(numbers, np.concatenate([postings.counts for postings in parts]))
 
 
-def merged(several: Sequence[Postings]) -> Postings:
-    """Forms of one word are one word: what any of them matches, counted together."""
+def merge_postings(several: Sequence[Postings]) -> Postings:
+    """Merge the postings of several forms of a word: pages that match any of them, with the sum of the counts."""
     if len(several) == 1:
         return several[0]
     if not several:
-        return NOBODY
-    numbers, places = np.unique(np.concatenate([it.numbers for it in several]), return_inverse=True)
-    counts = np.bincount(places, np.concatenate([it.counts for it in several])).astype(np.float32)
+        return NO_POSTINGS
+    numbers, inverse = np.unique(np.concatenate([postings.numbers for postings in several]), return_inverse=True)
+    counts = np.bincount(inverse, np.concatenate([postings.counts for postings in several])).astype(np.float32)
     return Postings(numbers, counts)

@@ -1,16 +1,16 @@
-"""What is asked, in words that people write into a search box.
+"""Parser of the query language.
 
-    dengue fever            pages with these words, those with more and rarer of them first
-    "dengue fever"          the words one after the other
-    +fever -yellow          must be there; must not be there
-    title:dengue            in the title; likewise text: and url:
-    vaccin*                 words that begin so, from three letters on
-    host:who.int            pages of a host and the hosts below it; likewise language:de
-    relevance:0.5           at least so relevant to the collection's topic
-    verdict:relevant        as readers said: relevant, irrelevant, unsure, none
-    since:2026-11-01        fetched on that day or later; before: earlier than that
+    dengue fever            pages with any of these words; pages with more and rarer words rank higher
+    "dengue fever"          phrase: the words next to each other
+    +fever -yellow          required word; excluded word
+    title:dengue            match in the title only; also text: and url:
+    vaccin*                 prefix of at least three letters
+    host:who.int            pages of a host and its subdomains; also language:de
+    relevance:0.5           pages with at least this relevance to the topic of the collection
+    verdict:relevant        pages with this annotation: relevant, irrelevant, unsure, none
+    since:2026-11-01        pages fetched on this day or later; before: pages fetched before the day
 
-Words in other forms are found too: stems are compared, in the languages of the collection that is asked.
+The index compares stems, in the languages of the searched collection, so other forms of a word match too.
 """
 
 from __future__ import annotations
@@ -22,24 +22,26 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from topicrawl.errors import UsageError
-from topicrawl.search.answers import LONGEST, Query
-from topicrawl.text.tokens import words
+from topicrawl.search.models import MAX_QUERY_CHARS, Query
+from topicrawl.text.tokenizer import tokenise
 
-#: Field of a query → column of the index.
-COLUMNS = {"title": "title", "text": "text", "url": "url"}
-FILTERS = ("host", "language", "relevance", "verdict", "since", "before")
-RULINGS = ("relevant", "irrelevant", "unsure", "none")
-_PARTS = 32  # of a query
-_PHRASE = 16  # words of a phrase
-_WEIGHTED = 64  # words beside the text
-_SHORTEST = 3  # letters before a *
-_PIECE = re.compile(r'([+-]?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S+))', re.I)
-_UNSPACED = re.compile("[\u0e01-\u0eff\u1000-\u109f\u1780-\u17d3\u3005-\u30ff\u3400-\u9fff\uac00-\ud7ff\uf900-\ufaff]")
+#: Field name in a query → column of the index.
+FIELD_COLUMNS = {"title": "title", "text": "text", "url": "url"}
+FILTER_FIELDS = ("host", "language", "relevance", "verdict", "since", "before")
+VERDICTS = ("relevant", "irrelevant", "unsure", "none")
+_MAX_CLAUSES = 32  # clauses of a query
+_MAX_PHRASE_WORDS = 16  # words of a phrase
+_MAX_WEIGHTED_WORDS = 64  # weighted words in addition to the text
+_MIN_PREFIX_LENGTH = 3  # letters before a *
+_TOKEN_PATTERN = re.compile(r'([+-]?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S+))', re.I)
+_UNSPACED_SCRIPTS = re.compile(
+    "[\u0e01-\u0eff\u1000-\u109f\u1780-\u17d3\u3005-\u30ff\u3400-\u9fff\uac00-\ud7ff\uf900-\ufaff]"
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A word, a phrase or the beginning of a word, anywhere or in one field."""
+class QueryClause:
+    """A word, a phrase or a prefix, in any field or in one field."""
 
     words: tuple[str, ...]
     column: str = ""
@@ -47,19 +49,19 @@ class Part:
 
     @property
     def key(self) -> str:
-        """The same for the same part, on every server.
+        """Canonical text of the clause, which is the same on every server.
 
-        >>> Part(("dengue", "fever"), "title").key, Part(("vaccin",), is_prefix=True).key
+        >>> QueryClause(("dengue", "fever"), "title").key, QueryClause(("vaccin",), is_prefix=True).key
         ('title:"dengue fever"', 'vaccin*')
         """
-        said = " ".join(self.words)
-        said = f'"{said}"' if len(self.words) > 1 else said
-        return f"{self.column}:{said}" if self.column else f"{said}*" if self.is_prefix else said
+        text = " ".join(self.words)
+        text = f'"{text}"' if len(self.words) > 1 else text
+        return f"{self.column}:{text}" if self.column else f"{text}*" if self.is_prefix else text
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
-    """What a page must be, whatever it says."""
+class SearchFilters:
+    """Conditions on the metadata of a page, independent of its text."""
 
     hosts: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
@@ -70,100 +72,104 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
-    """A query as the index takes it."""
+class ParsedQuery:
+    """A parsed query, as the index processes it."""
 
-    wanted: Mapping[Part, float] = field(default_factory=dict)  # with weights; those below 0 speak against a page
-    must: tuple[Part, ...] = ()
-    never: tuple[Part, ...] = ()
-    filters: Filters = Filters()
+    clause_weights: Mapping[QueryClause, float] = field(
+        default_factory=dict
+    )  # clause → weight; a negative weight lowers the score
+    required: tuple[QueryClause, ...] = ()  # also in the scored clauses
+    excluded: tuple[QueryClause, ...] = ()
+    filters: SearchFilters = SearchFilters()
 
     @property
-    def parts(self) -> tuple[Part, ...]:
-        return tuple(dict.fromkeys((*self.wanted, *self.must, *self.never)))
+    def clauses(self) -> tuple[QueryClause, ...]:
+        """All clauses, each once."""
+        return tuple(dict.fromkeys((*self.clause_weights, *self.required, *self.excluded)))
 
 
-def parsed(query: Query) -> Parsed:
-    """A query in its parts; UsageError says what cannot be understood.
+def parse_query(query: Query) -> ParsedQuery:
+    """Parse a query into clauses and filters; raise `UsageError` if it is invalid.
 
-    >>> [part.key for part in parsed(Query('Owls "at night" title:nest -bat')).wanted]
+    >>> [part.key for part in parse_query(Query('Owls "at night" title:nest -bat')).clause_weights]
     ['owls', '"at night"', 'title:nest']
     """
-    if len(query.text) > LONGEST:
-        raise UsageError(f"the query has {len(query.text)} characters: {LONGEST} are the most")
-    wanted: dict[Part, float] = {}
-    must: list[Part] = []
-    never: list[Part] = []
-    said: list[tuple[str, str]] = []
-    for sign, name, phrase, chunk in _PIECE.findall(query.text):
+    if len(query.text) > MAX_QUERY_CHARS:
+        raise UsageError(f"the query has {len(query.text)} characters; the maximum is {MAX_QUERY_CHARS}")
+    weights: dict[QueryClause, float] = {}
+    required: list[QueryClause] = []
+    excluded: list[QueryClause] = []
+    filters: list[tuple[str, str]] = []
+    for sign, name, phrase, chunk in _TOKEN_PATTERN.findall(query.text):
         name = name.lower()
-        if name in FILTERS:
-            said.append((name, phrase or chunk))
+        if name in FILTER_FIELDS:
+            filters.append((name, phrase or chunk))
             continue
-        text = f"{name} {phrase}" if phrase and name and name not in COLUMNS else phrase or chunk
-        if name and name not in COLUMNS and chunk:
-            text = f"{name}:{chunk}"  # an address, or a word before a colon
-        parts = _parts(text, COLUMNS.get(name, ""), is_phrase=bool(phrase))
+        text = f"{name} {phrase}" if phrase and name and name not in FIELD_COLUMNS else phrase or chunk
+        if name and name not in FIELD_COLUMNS and chunk:
+            text = f"{name}:{chunk}"  # not a field: a URL, or a word before a colon
+        clauses = _parse_clauses(text, FIELD_COLUMNS.get(name, ""), is_phrase=bool(phrase))
         if sign == "-":
-            never += parts
+            excluded += clauses
             continue
-        must += parts if sign == "+" else []
-        wanted |= {part: wanted.get(part, 0.0) + 1.0 for part in parts}
-    if len(wanted) + len(never) > _PARTS:
-        raise UsageError(f"the query has {len(wanted) + len(never)} words: {_PARTS} are the most")
-    for part, weight in _weighted(query.weights):
-        wanted[part] = wanted.get(part, 0.0) + weight
-    return Parsed(wanted, tuple(must), tuple(never), _filters(said))
+        required += clauses if sign == "+" else []
+        weights |= {clause: weights.get(clause, 0.0) + 1.0 for clause in clauses}
+    if len(weights) + len(excluded) > _MAX_CLAUSES:
+        raise UsageError(f"the query has {len(weights) + len(excluded)} words; the maximum is {_MAX_CLAUSES}")
+    for clause, weight in _build_weighted_clauses(query.weights):
+        weights[clause] = weights.get(clause, 0.0) + weight
+    return ParsedQuery(weights, tuple(required), tuple(excluded), _parse_filters(filters))
 
 
-def _parts(text: str, column: str, *, is_phrase: bool) -> list[Part]:
-    found = words(text)
-    if not found:
+def _parse_clauses(text: str, column: str, *, is_phrase: bool) -> list[QueryClause]:
+    """Return the clauses of a chunk of a query; text without spaces between words (CJK, Thai, …) is one phrase."""
+    tokens = tokenise(text)
+    if not tokens:
         return []
-    if is_phrase or _UNSPACED.search(text):
-        return [Part(tuple(found[:_PHRASE]), column)]
-    parts = [Part((word,), column) for word in found]
-    if text.endswith("*") and len(found[-1]) >= _SHORTEST:
-        parts[-1] = Part((found[-1],), column, is_prefix=True)
+    if is_phrase or _UNSPACED_SCRIPTS.search(text):
+        return [QueryClause(tuple(tokens[:_MAX_PHRASE_WORDS]), column)]
+    parts = [QueryClause((word,), column) for word in tokens]
+    if text.endswith("*") and len(tokens[-1]) >= _MIN_PREFIX_LENGTH:
+        parts[-1] = QueryClause((tokens[-1],), column, is_prefix=True)
     return parts
 
 
-def _weighted(weights: Mapping[str, float]) -> list[tuple[Part, float]]:
-    """Words from feedback; what makes no sense counts nothing."""
-    strongest = sorted(weights.items(), key=lambda item: (-abs(item[1]), item[0]))[:_WEIGHTED]
-    pairs = [(words(word[:100]), weight) for word, weight in strongest if math.isfinite(weight)]
-    return [(Part(tuple(found)), max(-1.0, min(weight, 5.0))) for found, weight in pairs if found]
+def _build_weighted_clauses(weights: Mapping[str, float]) -> list[tuple[QueryClause, float]]:
+    """Return clauses for the weighted words from feedback; ignore invalid ones."""
+    strongest = sorted(weights.items(), key=lambda item: (-abs(item[1]), item[0]))[:_MAX_WEIGHTED_WORDS]
+    pairs = [(tokenise(word[:100]), weight) for word, weight in strongest if math.isfinite(weight)]
+    return [(QueryClause(tuple(tokens)), max(-1.0, min(weight, 5.0))) for tokens, weight in pairs if tokens]
 
 
-def _filters(said: list[tuple[str, str]]) -> Filters:
+def _parse_filters(pairs: list[tuple[str, str]]) -> SearchFilters:
     values: dict[str, list[str]] = {}
-    for name, value in said:
+    for name, value in pairs:
         values.setdefault(name, []).append(value.strip().lower())
     for verdict in values.get("verdict", ()):
-        if verdict not in RULINGS:
-            raise UsageError(f"verdict:{verdict} is none of {', '.join(RULINGS)}")
-    return Filters(
+        if verdict not in VERDICTS:
+            raise UsageError(f"verdict:{verdict} is invalid; use one of {', '.join(VERDICTS)}")
+    return SearchFilters(
         hosts=tuple(values.get("host", ())),
         languages=tuple(values.get("language", ())),
-        relevance=max((_number(text) for text in values.get("relevance", ())), default=0.0),
-        verdicts=tuple("" if it == "none" else it for it in values.get("verdict", ())),
-        since=max((_day("since", text) for text in values.get("since", ())), default=-math.inf),
-        before=min((_day("before", text) for text in values.get("before", ())), default=math.inf),
+        relevance=max((_parse_relevance(text) for text in values.get("relevance", ())), default=0.0),
+        verdicts=tuple("" if verdict == "none" else verdict for verdict in values.get("verdict", ())),
+        since=max((_parse_date("since", text) for text in values.get("since", ())), default=-math.inf),
+        before=min((_parse_date("before", text) for text in values.get("before", ())), default=math.inf),
     )
 
 
-def _number(text: str) -> float:
+def _parse_relevance(text: str) -> float:
     try:
         value = float(text.lstrip(">="))
     except ValueError:
         value = math.nan
     if not 0 <= value <= 1:
-        raise UsageError(f"relevance:{text} is no number from 0 to 1")
+        raise UsageError(f"relevance:{text} is invalid; use a number from 0 to 1")
     return value
 
 
-def _day(name: str, text: str) -> float:
+def _parse_date(name: str, text: str) -> float:
     try:
         return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"{name}:{text} is no day such as 2026-11-01") from error
+        raise UsageError(f"{name}:{text} is invalid; use a date such as 2026-11-01") from error

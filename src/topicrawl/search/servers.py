@@ -1,6 +1,7 @@
-"""Who answers: the collections on this machine, or another server's; one protocol for both.
+"""The search protocol, which local and remote servers implement, and the server for the collections on this machine.
 
-Each collection has a thread of its own, so that one that is slow holds up no other; indexing has one for all.
+Each collection has its own thread, so that a slow collection does not delay the others. One more thread updates all
+indexes.
 """
 
 from __future__ import annotations
@@ -10,212 +11,251 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Protocol, TypeVar
 
+from msgspec import Struct
+
 from topicrawl.errors import CollectionError, DamagedError, TopicrawlError, UsageError
-from topicrawl.search.answers import Feedback, Query
-from topicrawl.search.feedback import Remembered
-from topicrawl.search.index import NOTHING, Found, Index
-from topicrawl.search.index_file import remove
-from topicrawl.search.keeping import SLICE, Keeping, KeepingBeside, KeepingHere
-from topicrawl.search.overlap import SKETCH
-from topicrawl.search.query import parsed
-from topicrawl.search.scoring import World
+from topicrawl.search.bm25 import CorpusStats
+from topicrawl.search.feedback import FeedbackStore
+from topicrawl.search.index import NO_HITS, CollectionHits, SearchIndex
+from topicrawl.search.index_file import INDEX_FILE, is_writable, remove_index
+from topicrawl.search.indexers import SLICE_SIZE, Indexer, InProcessIndexer, SubprocessIndexer
+from topicrawl.search.models import Feedback, Query
+from topicrawl.search.overlap import SKETCH_SIZE
+from topicrawl.search.query import parse_query
 
 log = logging.getLogger("topicrawl")
 T = TypeVar("T")
-_PAUSE, _LONGEST_PAUSE = 1.0, 15.0  # seconds between two looks for new pages
-_REST = 3.0  # times what the last look took: a crawl that writes does not keep its reader busy for ever
+_MIN_PAUSE, _MAX_PAUSE = 1.0, 15.0  # seconds between two updates of the indexes
+# Ratio of the pause to the duration of the last update, so that a running crawl does not keep the process busy
+_PAUSE_RATIO = 3.0
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """What a collection says before it is asked: how much it has of each part of a query."""
+class CollectionSummary(Struct, frozen=True):
+    """Summary of a collection for one query, used to select the collections to search."""
 
     name: str
-    world: World
-    feedback: tuple[Feedback, ...] = ()  # on queries like this one
-    trouble: str = ""  # why it cannot be searched now
+    world: CorpusStats
+    feedback: tuple[Feedback, ...] = ()  # on similar queries
+    trouble: str = ""  # error message if the collection cannot be searched
 
 
-class Server(Protocol):
-    """Somebody with collections, perhaps none. TopicrawlError: it does not answer."""
+class SearchServer(Protocol):
+    """A search server with any number of collections. Its methods raise `TopicrawlError` if it does not answer."""
 
     @property
     def address(self) -> str:
-        """ "" is this machine."""
+        """Address of a remote server, or "" for this machine."""
 
-    async def summaries(self, query: Query) -> Sequence[Summary]:
-        """What each collection has."""
+    async def get_summaries(self, query: Query) -> Sequence[CollectionSummary]:
+        """Return a summary of each collection for the query."""
 
-    async def search(self, query: Query, names: Sequence[str], world: World) -> dict[str, Found]:
-        """The best pages of each collection that is named."""
+    async def search(self, query: Query, names: Sequence[str], stats: CorpusStats) -> dict[str, CollectionHits]:
+        """Search the named collections, with the given corpus statistics, and return their hits by name."""
 
-    async def vector(self, url: str) -> dict[str, float]:
-        """The strongest words of a page; empty when it is not here."""
+    async def get_vector(self, url: str) -> dict[str, float]:
+        """Return the term vector of a page; empty if no collection contains the page."""
 
-    async def sketches(self) -> dict[str, tuple[int, Sequence[int]]]:
-        """How many pages each collection has, and its sketch (see `overlap.py`)."""
+    async def get_sketches(self) -> dict[str, tuple[int, Sequence[int]]]:
+        """Return the page count and the sketch of each collection (see `overlap.py`)."""
 
-    async def learn(self, feedback: Feedback) -> None:
-        """Remember what was right and what was wrong."""
+    async def add_feedback(self, feedback: Feedback) -> None:
+        """Store relevance feedback, which later queries use."""
 
 
-class Shelf:
-    """One collection with its thread."""
+class CollectionSearcher:
+    """The index of one collection and the thread that queries it.
+
+    For a collection without an index in a read-only directory, the index is in a temporary directory that `close`
+    removes.
+    """
 
     def __init__(self, directory: Path, name: str) -> None:
         self.directory, self.name = directory, name
-        self.remembered = Remembered(directory)
+        self._temporary: TemporaryDirectory[str] | None = None
+        if not is_writable(directory) and not (directory / INDEX_FILE).exists():
+            self._temporary = TemporaryDirectory(prefix="topicrawl-search-", ignore_cleanup_errors=True)
+        #: Directory of the index.
+        self.index_directory = directory if self._temporary is None else Path(self._temporary.name)
+        self.feedback_store = FeedbackStore(directory)
         self._thread = ThreadPoolExecutor(1, f"search {name}")
-        self._index: Index | None = None
+        self._index: SearchIndex | None = None
 
-    async def ask(self, question: Callable[[Index], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, question)
+    async def run_on_index(self, function: Callable[[SearchIndex], T]) -> T:
+        """Call a function with the index on the thread of the collection and return its result.
 
-    def _answer(self, question: Callable[[Index], T]) -> T:
+        The index is opened at the first call, and again after it was rebuilt. A damaged index is removed and raises
+        `CollectionError`.
+        """
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._call_with_index, function)
+
+    def _call_with_index(self, function: Callable[[SearchIndex], T]) -> T:
         if self._index is not None and not self._index.is_current:
-            self._drop()
+            self._close_index()
         if self._index is None:
-            self._index = Index(self.directory)
+            self._index = SearchIndex(self.directory, self.index_directory)
             self._index.name = self.name
         try:
-            return question(self._index)
+            return function(self._index)
         except DamagedError as error:
-            self._drop()
-            remove(self.directory)
-            raise CollectionError(f"{error}; it is being made again: ask once more") from error
+            self._close_index()
+            remove_index(self.index_directory)
+            raise CollectionError(f"{error}; the index is being rebuilt: repeat the query later") from error
 
-    def _drop(self) -> None:
+    def _close_index(self) -> None:
         if self._index is not None:
             self._index.close()
             self._index = None
 
     def close(self) -> None:
-        self._thread.submit(self._drop).result()
+        """Close the index and end the thread."""
+        self._thread.submit(self._close_index).result()
         self._thread.shutdown()
+        if self._temporary is not None:
+            self._temporary.cleanup()
 
 
-class Here:
-    """The collections on this machine. `close` when done; `keep_up` is a task for a server that runs on.
+class LocalServer:
+    """The collections on this machine. The caller must `close` it.
 
-    Such a one has its indexes written by a process `beside` it, so that queries need not wait for that.
+    A long-running server runs `keep_updated` as a task. With `use_subprocess`, a separate process updates the indexes,
+    so that updates do not slow down queries.
     """
 
     address = ""
 
-    def __init__(self, directories: Sequence[Path], *, beside: bool = False) -> None:
-        self.shelves: dict[str, Shelf] = {}
+    def __init__(self, directories: Sequence[Path], *, use_subprocess: bool = False) -> None:
+        self.searchers: dict[str, CollectionSearcher] = {}
         for directory in directories:
             if not (directory / "topicrawl.sqlite").exists():
-                raise CollectionError(f"{directory}: there is no crawl here")
+                raise CollectionError(f"{directory} does not contain a crawl")
             name = stem = directory.resolve().name
             number = 1
-            while name in self.shelves:
+            while name in self.searchers:
                 number += 1
                 name = f"{stem}-{number}"
-            self.shelves[name] = Shelf(directory, name)
-        self._indexing = ThreadPoolExecutor(1, "indexing")
-        self._keeping: Keeping = KeepingBeside() if beside else KeepingHere()
+            self.searchers[name] = CollectionSearcher(directory, name)
+        self._index_thread = ThreadPoolExecutor(1, "indexing")
+        self._indexer: Indexer = SubprocessIndexer() if use_subprocess else InProcessIndexer()
         self._closed = False
 
-    async def summaries(self, query: Query) -> list[Summary]:
-        return await asyncio.gather(*(self._summary(shelf, query) for shelf in self.shelves.values()))
+    async def get_summaries(self, query: Query) -> list[CollectionSummary]:
+        """Return a summary of each collection for the query."""
+        return await asyncio.gather(*(self._get_summary(shelf, query) for shelf in self.searchers.values()))
 
-    async def _summary(self, shelf: Shelf, query: Query) -> Summary:
-        feedback = tuple(shelf.remembered.like(query.text)) if query.learned else ()
-        parts = parsed(query)
+    async def _get_summary(self, shelf: CollectionSearcher, query: Query) -> CollectionSummary:
+        feedback = tuple(shelf.feedback_store.find_similar(query.text)) if query.learned else ()
+        parts = parse_query(query)
         try:
-            return Summary(shelf.name, await shelf.ask(lambda index: index.statistics(parts)), feedback)
+            return CollectionSummary(
+                shelf.name, await shelf.run_on_index(lambda index: index.get_statistics(parts)), feedback
+            )
         except CollectionError as error:
-            return Summary(shelf.name, World(), feedback, str(error))
+            return CollectionSummary(shelf.name, CorpusStats(), feedback, str(error))
 
-    async def alone(self, query: Query) -> tuple[Summary, Found] | None:
-        """What the only collection has and finds, in one step; None: there are others, or something was learned."""
-        if len(self.shelves) != 1:
+    async def search_single(self, query: Query) -> tuple[CollectionSummary, CollectionHits] | None:
+        """Return the summary and the hits of the only collection in one step.
+
+        Returns None if there are several collections, or if feedback on similar queries changes the query.
+        """
+        if len(self.searchers) != 1:
             return None
-        (shelf,) = self.shelves.values()
-        if query.learned and shelf.remembered.like(query.text):
+        (shelf,) = self.searchers.values()
+        if query.learned and shelf.feedback_store.find_similar(query.text):
             return None
         try:
-            world, found = await shelf.ask(lambda index: index.alone(query))
+            stats, hits = await shelf.run_on_index(lambda index: index.search_single(query))
         except CollectionError as error:
-            return Summary(shelf.name, World(), trouble=str(error)), NOTHING
-        return Summary(shelf.name, world), found
+            return CollectionSummary(shelf.name, CorpusStats(), trouble=str(error)), NO_HITS
+        return CollectionSummary(shelf.name, stats), hits
 
-    async def search(self, query: Query, names: Sequence[str], world: World) -> dict[str, Found]:
-        unknown = [name for name in names if name not in self.shelves]
+    async def search(self, query: Query, names: Sequence[str], stats: CorpusStats) -> dict[str, CollectionHits]:
+        """Search the named collections; log and leave out those that fail. Raise `UsageError` for an unknown name."""
+        unknown = [name for name in names if name not in self.searchers]
         if unknown:
-            raise UsageError(f"there is no collection {unknown[0]!r} here")
-        asked = (self.shelves[name].ask(lambda index: index.search(query, world)) for name in names)
-        told = await asyncio.gather(*asked, return_exceptions=True)
-        found: dict[str, Found] = {}
-        for name, one in zip(names, told, strict=True):
-            if isinstance(one, CollectionError):
-                log.warning("cannot be searched now: %s", one)
-            elif isinstance(one, BaseException):
-                raise one
+            raise UsageError(f"this server has no collection {unknown[0]!r}")
+        searches = (self.searchers[name].run_on_index(lambda index: index.search(query, stats)) for name in names)
+        outcomes = await asyncio.gather(*searches, return_exceptions=True)
+        hits: dict[str, CollectionHits] = {}
+        for name, outcome in zip(names, outcomes, strict=True):
+            if isinstance(outcome, CollectionError):
+                log.warning("cannot search collection: %s", outcome)
+            elif isinstance(outcome, BaseException):
+                raise outcome
             else:
-                found[name] = one
-        return found
+                hits[name] = outcome
+        return hits
 
-    async def vector(self, url: str) -> dict[str, float]:
-        for shelf in self.shelves.values():
-            if found := await shelf.ask(lambda index: index.vector(url)):
-                return found
+    async def get_vector(self, url: str) -> dict[str, float]:
+        """Return the term vector of a page from the first collection that contains it; empty if none does."""
+        for shelf in self.searchers.values():
+            if vector := await shelf.run_on_index(lambda index: index.get_vector(url)):
+                return vector
         return {}
 
-    async def sketches(self) -> dict[str, tuple[int, Sequence[int]]]:
-        asked = [shelf.ask(lambda index: index.sketch(SKETCH)) for shelf in self.shelves.values()]
-        return dict(zip(self.shelves, await asyncio.gather(*asked), strict=True))
+    async def get_sketches(self) -> dict[str, tuple[int, Sequence[int]]]:
+        """Return the page count and the sketch of each collection."""
+        requests = [
+            shelf.run_on_index(lambda index: index.compute_sketch(SKETCH_SIZE)) for shelf in self.searchers.values()
+        ]
+        return dict(zip(self.searchers, await asyncio.gather(*requests), strict=True))
 
-    async def learn(self, feedback: Feedback) -> None:
-        for shelf in self.shelves.values():
-            await asyncio.to_thread(shelf.remembered.add, feedback)
+    async def add_feedback(self, feedback: Feedback) -> None:
+        """Store the feedback in every collection."""
+        for shelf in self.searchers.values():
+            await asyncio.to_thread(shelf.feedback_store.add, feedback)
 
-    async def catch_up(self, tick: Callable[[str, int], None] | None = None) -> int:
-        """Index what is missing everywhere; returns how many pages were added. What another process indexes is not."""
+    async def update_indexes(self, on_progress: Callable[[str, int], None] | None = None) -> int:
+        """Update all indexes and return the number of added pages.
+
+        Skips collections that another process is indexing. Calls `on_progress` with the name of a collection and the
+        number of pages added so far. An error of one collection is raised after the others are updated.
+        """
         added = 0
-        troubles: list[TopicrawlError] = []
-        behind = list(self.shelves)
-        while behind and not self._closed:
-            for name in behind.copy():
-                add, directory = self._keeping.add, self.shelves[name].directory
+        errors: list[TopicrawlError] = []
+        pending = list(self.searchers)
+        while pending and not self._closed:
+            for name in pending.copy():
+                searcher = self.searchers[name]
+                add = partial(self._indexer.index_slice, searcher.directory, searcher.index_directory)
                 new = 0
                 try:
-                    new = await asyncio.get_running_loop().run_in_executor(self._indexing, add, directory)
+                    new = await asyncio.get_running_loop().run_in_executor(self._index_thread, add)
                 except TopicrawlError as error:
-                    troubles.append(error)  # the others have their turn first
+                    errors.append(error)  # raised after the other collections are updated
                 added += new
-                if tick is not None and new:
-                    tick(name, added)
-                if new < SLICE:
-                    behind.remove(name)  # what came meanwhile is for the next time
-        for trouble in troubles:
-            raise trouble
+                if on_progress is not None and new:
+                    on_progress(name, added)
+                if new < SLICE_SIZE:
+                    pending.remove(name)  # pages added meanwhile are left to the next update
+        for failure in errors:
+            raise failure
         return added
 
-    async def keep_up(self, look: Callable[[], object] | None = None) -> None:
-        """Index new pages as they come, until cancelled. A collection that fails is left alone and named in the log.
+    async def keep_updated(self, refresh: Callable[[], object] | None = None) -> None:
+        """Update all indexes repeatedly until cancelled; log the errors of single collections.
 
-        `look` is called before, in a thread, and may add shelves.
+        Calls `refresh` in a thread before each update; it may add collections.
         """
         while not self._closed:
-            begun = time.monotonic()
+            started = time.monotonic()
             try:
-                if look is not None:
-                    await asyncio.to_thread(look)
-                await self.catch_up()
+                if refresh is not None:
+                    await asyncio.to_thread(refresh)
+                await self.update_indexes()
             except TopicrawlError as error:
-                log.warning("cannot be indexed now: %s", error)
-            await asyncio.sleep(min(max(_PAUSE, _REST * (time.monotonic() - begun)), _LONGEST_PAUSE))
+                log.warning("cannot update search index: %s", error)
+            await asyncio.sleep(min(max(_MIN_PAUSE, _PAUSE_RATIO * (time.monotonic() - started)), _MAX_PAUSE))
 
     async def close(self) -> None:
+        """Stop indexing and close all collections."""
         self._closed = True
-        self._keeping.stop()
-        await asyncio.get_running_loop().run_in_executor(self._indexing, self._keeping.close)
-        self._indexing.shutdown()
-        for shelf in self.shelves.values():
+        self._indexer.stop()
+        await asyncio.get_running_loop().run_in_executor(self._index_thread, self._indexer.close)
+        self._index_thread.shutdown()
+        for shelf in self.searchers.values():
             await asyncio.to_thread(shelf.close)

@@ -1,40 +1,40 @@
-"""The lines of a page that say best why it was found: plain text in pieces, never markup."""
+"""Snippets: the passage of a page that matches a query best, as pieces of plain text without markup."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
 
-from topicrawl.search.index_file import tongue
-from topicrawl.text.tokens import words
+from topicrawl.search.index_file import get_lexicon
+from topicrawl.text.tokenizer import tokenise
 
-LENGTH = 240  # characters
-_MOST = 24  # places that are looked at, shared by the words, but some of each
-_LEAST = 4
-_LOOKED = 20_000  # characters
-_WORD = re.compile(r"\w+")
-_EDGE = 25  # characters in which a word's beginning is looked for
+SNIPPET_LENGTH = 240  # characters of a snippet
+_MAX_OCCURRENCES = 24  # occurrences to examine, divided among the prefixes
+_MIN_OCCURRENCES = 4  # occurrences to examine of each prefix, at least
+_MAX_SCANNED_CHARS = 20_000  # characters of a page to examine
+_WORD_PATTERN = re.compile(r"\w+")
+_BOUNDARY_WINDOW = 25  # characters in which to look for a word boundary
 
 Snippet = tuple[tuple[str, bool], ...]
 
 
-class Snippets:
-    """Of the pages that one query finds; what is learned about a word of one page serves the others.
+class SnippetBuilder:
+    """Builds the snippets of all hits of one query, with a cache of stems that the hits share.
 
-    >>> Snippets({"owl"}).of("At night all owls hunt.", "en")
+    >>> SnippetBuilder({"owl"}).build("At night all owls hunt.", "en")
     (('At night all ', False), ('owls', True), (' hunt.', False))
     """
 
-    def __init__(self, wanted: Collection[str]) -> None:
-        self._wanted = frozenset(wanted)
-        self._beginnings = _beginnings(wanted)
-        self._most = max(_LEAST, _MOST // max(1, len(self._beginnings)))
-        self._stems: dict[str, dict[str, str]] = {}  # language → word → its stem, if that is wanted
+    def __init__(self, stems: Collection[str]) -> None:
+        self._query_stems = frozenset(stems)
+        self._prefixes = _reduce_prefixes(stems)
+        self._max_per_prefix = max(_MIN_OCCURRENCES, _MAX_OCCURRENCES // max(1, len(self._prefixes)))
+        self._stem_cache: dict[str, dict[str, str]] = {}  # language → word → its stem, or "" if not in the query
 
-    def of(self, text: str, language: str) -> Snippet:
-        """Pieces of the stretch that has most of the wanted stems, and whether each piece is one of them."""
-        places = self._places(text, language)
-        start, end = _stretch(text, places)
+    def build(self, text: str, language: str) -> Snippet:
+        """Return the passage with the most query stems, as pieces of text with a flag: the piece matches a stem."""
+        places = self._find_matches(text, language)
+        start, end = _find_best_window(text, places)
         pieces: list[tuple[str, bool]] = []
         at = start
         for begin, stop, _ in places:
@@ -42,86 +42,87 @@ class Snippets:
                 pieces += [(text[at:begin], False), (text[begin:stop], True)]
                 at = stop
         pieces.append((text[at:end], False))
-        shown = [(piece.replace("\n", " "), marked) for piece, marked in pieces if piece]
-        if shown and start > 0:
-            shown.insert(0, ("… ", False))
-        if shown and end < len(text):
-            shown.append((" …", False))
-        return tuple(shown)
+        snippet = [(piece.replace("\n", " "), marked) for piece, marked in pieces if piece]
+        if snippet and start > 0:
+            snippet.insert(0, ("… ", False))
+        if snippet and end < len(text):
+            snippet.append((" …", False))
+        return tuple(snippet)
 
-    def _places(self, text: str, language: str) -> list[tuple[int, int, str]]:
-        """Where words with the wanted stems stand, in their order."""
-        low = text[:_LOOKED].lower()
-        if len(low) != min(len(text), _LOOKED):
-            low = text[:_LOOKED]  # a letter that has no single lower-case letter would move all behind it
-        stems = self._stems.setdefault(language, {})
-        found: dict[int, tuple[int, int, str]] = {}
-        for beginning in self._beginnings:
-            at = low.find(beginning)
-            for _ in range(self._most):
+    def _find_matches(self, text: str, language: str) -> list[tuple[int, int, str]]:
+        """Return (start, end, stem) of the words with a query stem, in text order."""
+        low = text[:_MAX_SCANNED_CHARS].lower()
+        if len(low) != min(len(text), _MAX_SCANNED_CHARS):
+            low = text[:_MAX_SCANNED_CHARS]  # lower-casing some letters changes the length, and so all later positions
+        stems = self._stem_cache.setdefault(language, {})
+        matches: dict[int, tuple[int, int, str]] = {}
+        for prefix in self._prefixes:
+            at = low.find(prefix)
+            for _ in range(self._max_per_prefix):
                 if at < 0:
                     break
-                word = _WORD.match(low, at)
-                end = word.end() if word else at + len(beginning)
-                if beginning[0] > "\u0e00" or not (at and low[at - 1].isalnum()):
-                    said = low[at:end] if beginning[0] < "\u0e00" else beginning
-                    stem = stems.get(said)
+                word = _WORD_PATTERN.match(low, at)
+                end = word.end() if word else at + len(prefix)
+                if prefix[0] > "\u0e00" or not (at and low[at - 1].isalnum()):
+                    form = low[at:end] if prefix[0] < "\u0e00" else prefix
+                    stem = stems.get(form)
                     if stem is None:
-                        stem = stems[said] = self._stem(said, language)
+                        stem = stems[form] = self._match_stem(form, language)
                     if stem:
-                        found[at] = at, at + len(said), stem
-                at = low.find(beginning, end)
-        return [found[at] for at in sorted(found)]
+                        matches[at] = at, at + len(form), stem
+                at = low.find(prefix, end)
+        return [matches[at] for at in sorted(matches)]
 
-    def _stem(self, said: str, language: str) -> str:
-        stem_of = tongue(language).stem
-        forms = {form for part in words(said) for form in (part, stem_of(part))}
-        return min(forms & self._wanted, default="")
+    def _match_stem(self, word: str, language: str) -> str:
+        """Return the query stem of a word, or "" if the query does not contain it."""
+        stem_of = get_lexicon(language).stem
+        forms = {form for part in tokenise(word) for form in (part, stem_of(part))}
+        return min(forms & self._query_stems, default="")
 
 
-def _beginnings(wanted: Collection[str]) -> list[str]:
-    """What is looked for: whatever begins with one of these is found with it.
+def _reduce_prefixes(stems: Collection[str]) -> list[str]:
+    """Return the prefixes of the stems, without those that have a shorter one as a prefix.
 
-    >>> _beginnings(["chemic", "chemical", "owl"])
+    >>> _reduce_prefixes(["chemic", "chemical", "owl"])
     ['chemi', 'owl']
     """
-    found: list[str] = []
-    for beginning in sorted({_beginning(stem) for stem in wanted if stem}):
-        if not found or not beginning.startswith(found[-1]):
-            found.append(beginning)
-    return found
+    prefixes: list[str] = []
+    for prefix in sorted({_stem_prefix(stem) for stem in stems if stem}):
+        if not prefixes or not prefix.startswith(prefixes[-1]):
+            prefixes.append(prefix)
+    return prefixes
 
 
-def _beginning(stem: str) -> str:
-    """What all words of a stem begin with: a stemmer changes no more than the last letters.
+def _stem_prefix(stem: str) -> str:
+    """Return a common prefix of all words with a stem: a stemmer changes only the last letters.
 
-    >>> _beginning("happi"), _beginning("owl"), _beginning("東京")
+    >>> _stem_prefix("happi"), _stem_prefix("owl"), _stem_prefix("東京")
     ('happ', 'owl', '東京')
     """
     return stem[:-1] if len(stem) > 3 else stem
 
 
-def _stretch(text: str, places: list[tuple[int, int, str]]) -> tuple[int, int]:
-    """Where the best stretch begins and ends, at words."""
+def _find_best_window(text: str, matches: list[tuple[int, int, str]]) -> tuple[int, int]:
+    """Return the start and end of the window with the most distinct stems, at word boundaries."""
     best, start = 0, 0
     last = 0
-    for first, (begin, _, _) in enumerate(places):
+    for first, (begin, _, _) in enumerate(matches):
         last = max(last, first)
-        while last < len(places) and places[last][1] <= begin + LENGTH * 3 // 4:
+        while last < len(matches) and matches[last][1] <= begin + SNIPPET_LENGTH * 3 // 4:
             last += 1
-        worth = len({stem for _, _, stem in places[first:last]}) * 1000 + last - first
-        if worth > best:
-            best, start = worth, max(0, begin - LENGTH // 4)
+        score = len({stem for _, _, stem in matches[first:last]}) * 1000 + last - first
+        if score > best:
+            best, start = score, max(0, begin - SNIPPET_LENGTH // 4)
     if start:
-        blank = max(text.find(" ", start, start + _EDGE), text.find("\n", start, start + _EDGE))
+        blank = max(text.find(" ", start, start + _BOUNDARY_WINDOW), text.find("\n", start, start + _BOUNDARY_WINDOW))
         start = blank + 1 if blank >= 0 else start
-    end = min(len(text), start + LENGTH)
+    end = min(len(text), start + SNIPPET_LENGTH)
     if end < len(text):
-        blank = max(text.rfind(" ", end - _EDGE, end), text.rfind("\n", end - _EDGE, end))
+        blank = max(text.rfind(" ", end - _BOUNDARY_WINDOW, end), text.rfind("\n", end - _BOUNDARY_WINDOW, end))
         end = blank if blank > start else end
     return start, end
 
 
-def plain(pieces: Iterable[tuple[str, bool]]) -> str:
-    """A snippet without its marks."""
+def join_pieces(pieces: Iterable[tuple[str, bool]]) -> str:
+    """Return the text of a snippet without the match flags."""
     return "".join(piece for piece, _ in pieces)

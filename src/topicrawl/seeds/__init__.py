@@ -1,1 +1,1 @@
-"""Step 1, second half: where to start: search engines that vote, who links to a page, and what engines say of it."""
+"""Find start pages and backlinks with search engines, and fetch example pages."""

@@ -1,7 +1,7 @@
-"""The metasearch library `ddgs`: several engines without a key, read from the pages that they show to people.
+"""Search with the metasearch library `ddgs`: several engines without a key, read from their HTML result pages.
 
-It has an HTTP client of its own, which looks like a browser to the engines; they may refuse it at any time. It is an
-extra (`pip install topicrawl[search]`), and it blocks, so that each question is asked on a thread.
+The library has its own HTTP client, which imitates a browser; the engines may refuse it at any time. It is an extra
+(`pip install topicrawl[search]`). Its calls block, so each query runs in a thread.
 """
 
 from __future__ import annotations
@@ -12,21 +12,23 @@ from contextlib import suppress
 from threading import Thread
 
 from topicrawl.errors import SeedError
-from topicrawl.seeds.provider import Answer, hits, plain
+from topicrawl.seeds.provider import EngineAnswer, clean_text, parse_hits
 
-# These search one site, or something other than the web.
-_NOT_THE_WEB = frozenset({"wikipedia", "grokipedia", "annasarchive"})
-_NAMES = ("href", "title", "body")
+# These engines search a single site, or not the web.
+_EXCLUDED_INDEXES = frozenset({"wikipedia", "grokipedia", "annasarchive"})
+_FIELDS = ("href", "title", "body")
 
-#: engine, query, count → rows; raises whatever the library raises.
-Ask = Callable[[str, str, int], Sequence[Mapping[str, object]]]
+#: (engine, query, count) → result rows. It may raise any error of the library.
+QueryFunction = Callable[[str, str, int], Sequence[Mapping[str, object]]]
 
 
-class Metasearch:
-    """Engines by name, each asked by itself."""
+class MetasearchProvider:
+    """Query several engines of the library, each in a separate call."""
 
-    def __init__(self, ask: Ask, engines: Sequence[str], errors: tuple[type[Exception], ...] = ()) -> None:
-        self._ask = ask
+    def __init__(
+        self, run_query: QueryFunction, engines: Sequence[str], errors: tuple[type[Exception], ...] = ()
+    ) -> None:
+        self._run_query = run_query
         self._engines = tuple(engines)
         self._errors: tuple[type[Exception], ...] = (
             *errors,
@@ -40,73 +42,82 @@ class Metasearch:
 
     @property
     def name(self) -> str:
+        """Name of the provider, with its engines."""
         return f"ddgs ({', '.join(self._engines)})"
 
-    async def search(self, query: str, count: int) -> Sequence[Answer]:
-        return await asyncio.gather(*(self._one(engine, query, count) for engine in self._engines))
+    async def search(self, query: str, count: int) -> Sequence[EngineAnswer]:
+        """Query all engines at the same time. Return one answer per engine; a failed one contains the reason."""
+        return await asyncio.gather(*(self._search_engine(engine, query, count) for engine in self._engines))
 
-    async def _one(self, engine: str, query: str, count: int) -> Answer:
+    async def _search_engine(self, engine: str, query: str, count: int) -> EngineAnswer:
+        """Query one engine in a daemon thread."""
         loop = asyncio.get_running_loop()
-        answer: asyncio.Future[Answer] = loop.create_future()
+        answer: asyncio.Future[EngineAnswer] = loop.create_future()
 
-        def settle(found: Answer) -> None:
+        def set_answer(result: EngineAnswer) -> None:
             if not answer.done():
-                answer.set_result(found)
+                answer.set_result(result)
 
-        def work() -> None:
-            found = self._told(engine, query, count)
-            # Whoever asked may have gone by now, and its loop with it.
+        def run_query() -> None:
+            result = self._query_engine(engine, query, count)
+            # The event loop of the caller may be closed by now.
             with suppress(RuntimeError):
-                loop.call_soon_threadsafe(settle, found)
+                loop.call_soon_threadsafe(set_answer, result)
 
-        Thread(target=work, daemon=True, name=f"search {engine}").start()
+        Thread(target=run_query, daemon=True, name=f"search {engine}").start()
         return await answer
 
-    def _told(self, engine: str, query: str, count: int) -> Answer:
+    def _query_engine(self, engine: str, query: str, count: int) -> EngineAnswer:
+        """Query one engine (blocking). An error becomes part of the answer."""
         try:
-            found = hits(self._ask(engine, query, count), count, _NAMES)
+            results = parse_hits(self._run_query(engine, query, count), count, _FIELDS)
         except self._errors as error:
-            return Answer(engine, trouble=plain(str(error))[:200] or type(error).__name__)
-        return Answer(engine, found, "" if found else "no results")
+            return EngineAnswer(engine, trouble=clean_text(str(error))[:200] or type(error).__name__)
+        return EngineAnswer(engine, results, "" if results else "no results")
 
 
-def installed() -> bool:
-    """Whether the library is there; it is not loaded for that."""
+def is_installed() -> bool:
+    """Return whether the library is installed, without importing it."""
     from importlib.util import find_spec
 
     return find_spec("ddgs") is not None
 
 
-def ddgs(engines: Sequence[str] = (), *, seconds: float = 10.0, proxy: str = "") -> Metasearch:
-    """The library's engines of these names; without names one engine of each index that it can read."""
-    if not installed():
+def build_ddgs_provider(engines: Sequence[str] = (), *, timeout: float = 10.0, proxy: str = "") -> MetasearchProvider:
+    """Create a provider for some engines of the library, or without names for one engine of each index.
+
+    Raise `SeedError` if the library is not installed or has no engine of that name.
+    """
+    if not is_installed():
         raise SeedError("the engine ddgs needs a library: pip install 'topicrawl[search]'")
     from ddgs import DDGS
     from ddgs.engines import ENGINES
     from ddgs.exceptions import DDGSException
 
-    known = {name: str(kind.provider) for name, kind in ENGINES["text"].items()}
+    indexes = {name: str(kind.provider) for name, kind in ENGINES["text"].items()}
     for name in engines:
-        if name not in known:
-            # The library itself would ask other engines instead.
-            raise SeedError(f"ddgs has no engine {name!r}: it has {', '.join(sorted(known))}")
+        if name not in indexes:
+            # The library would silently query other engines.
+            raise SeedError(f"ddgs has no engine {name!r}: it has {', '.join(sorted(indexes))}")
 
-    def ask(engine: str, query: str, count: int) -> Sequence[Mapping[str, object]]:
-        library = DDGS(proxy=proxy or None, timeout=max(1, int(seconds)))
-        found: Sequence[Mapping[str, object]] = library.text(query, backend=engine, max_results=count)
-        return found
+    def run_query(engine: str, query: str, count: int) -> Sequence[Mapping[str, object]]:
+        library = DDGS(proxy=proxy or None, timeout=max(1, int(timeout)))
+        rows: Sequence[Mapping[str, object]] = library.text(query, backend=engine, max_results=count)
+        return rows
 
-    return Metasearch(ask, engines or independent(known), (DDGSException,))
+    return MetasearchProvider(run_query, engines or select_independent_engines(indexes), (DDGSException,))
 
 
-def independent(indexes: Mapping[str, str]) -> list[str]:
-    """One engine for each index of the web: two that show the same index are one opinion.
+def select_independent_engines(indexes: Mapping[str, str]) -> list[str]:
+    """Return one engine of each web index. Two engines with the same index would count as one vote.
 
-    >>> independent({"duckduckgo": "bing", "yahoo": "bing", "mojeek": "mojeek", "wikipedia": "wikipedia"})
+    >>> select_independent_engines(
+    ...     {"duckduckgo": "bing", "yahoo": "bing", "mojeek": "mojeek", "wikipedia": "wikipedia"}
+    ... )
     ['duckduckgo', 'mojeek']
     """
     first: dict[str, str] = {}
     for engine, index in sorted(indexes.items(), key=lambda item: (item[0] != item[1], item[0])):
-        if index not in _NOT_THE_WEB:
+        if index not in _EXCLUDED_INDEXES:
             first.setdefault(index, engine)
     return sorted(first.values())

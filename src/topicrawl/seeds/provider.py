@@ -1,6 +1,6 @@
-"""What a search engine is to us: whoever answers a question with addresses, best first.
+"""Interface of search engine providers: a query returns URLs, the best first.
 
-Engines are other people's servers: what they do wrong is a line of text in their answer, never an exception.
+Search engines are external servers. Their failures are a line of text in the answer, never an exception.
 """
 
 from __future__ import annotations
@@ -12,95 +12,102 @@ from dataclasses import dataclass
 from html import unescape
 from typing import Any, Protocol, TypeAlias
 
-from topicrawl.records import Failure, Response
-from topicrawl.urls import canonical
+from topicrawl.models import Failure, Response
+from topicrawl.urls import canonicalize_url
 
-LONGEST = 500  # characters of a title or a snippet that are kept
+MAX_TEXT_LENGTH = 500  # maximum length of a title or a snippet
 
-#: Asks for a URL with some more headers; whoever puts the parts together decides by which client.
-Get: TypeAlias = Callable[[str, Mapping[str, str]], Awaitable[Response]]
+#: Requests a URL with additional headers. The caller decides which HTTP client is used.
+HttpGet: TypeAlias = Callable[[str, Mapping[str, str]], Awaitable[Response]]
 
-_TAG = re.compile(r"<[^<>]{1,100}>")  # engines mark the words that were looked for
+_TAG = re.compile(r"<[^<>]{1,100}>")  # engines highlight the query words
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class EngineHit:
     """One result of one engine."""
 
     url: str  # canonical
     rank: int  # 1 is the best
     title: str = ""
-    snippet: str = ""  # what the engine says of the page
+    snippet: str = ""  # the engine's excerpt of the page
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What one engine answered; with `trouble` it has no vote."""
+class EngineAnswer:
+    """Answer of one engine. An answer with `trouble` has no vote."""
 
     engine: str
-    hits: tuple[Hit, ...] = ()
-    trouble: str = ""  # one line for people
+    hits: tuple[EngineHit, ...] = ()
+    trouble: str = ""  # reason of a failure, one line
 
 
-class Provider(Protocol):
-    """A way to one or several search engines."""
+class SearchProvider(Protocol):
+    """Access to one or several search engines."""
 
     @property
     def name(self) -> str:
-        """For people."""
+        """Display name."""
 
-    async def search(self, query: str, count: int) -> Sequence[Answer]:
-        """The first results of each engine. An engine that fails has its trouble in its answer."""
+    async def search(self, query: str, count: int) -> Sequence[EngineAnswer]:
+        """Return the first results of each engine. The answer of a failed engine contains the reason."""
 
 
-def hits(rows: Iterable[object], count: int, names: Sequence[str] = ("url", "title", "content")) -> tuple[Hit, ...]:
-    """The results in an engine's list, in their order, each address once; what is not a result is passed over.
+def parse_hits(
+    rows: Iterable[object], count: int, fields: Sequence[str] = ("url", "title", "content")
+) -> tuple[EngineHit, ...]:
+    """Parse at most `count` result rows of an engine, in their order. Invalid rows and repeated URLs are skipped.
 
-    >>> hits([{"url": "http://a.example/#x", "title": "A <b>page</b>"}, {"url": "javascript:1"}, None], 9)
-    (Hit(url='http://a.example/', rank=1, title='A page', snippet=''),)
+    `fields` are the keys of the URL, the title and the snippet.
+
+    >>> parse_hits([{"url": "http://a.example/#x", "title": "A <b>page</b>"}, {"url": "javascript:1"}, None], 9)
+    (EngineHit(url='http://a.example/', rank=1, title='A page', snippet=''),)
     """
-    found: dict[str, Hit] = {}
+    results: dict[str, EngineHit] = {}
     for row in rows:
-        if len(found) >= count:
+        if len(results) >= count:
             break
         if not isinstance(row, Mapping):
             continue
-        address, title, snippet = (row.get(name) for name in names)
-        url = canonical(address) if isinstance(address, str) else None
-        if url is not None and url not in found:
-            found[url] = Hit(url, len(found) + 1, plain(title), plain(snippet))
-    return tuple(found.values())
+        address, title, snippet = (row.get(name) for name in fields)
+        url = canonicalize_url(address) if isinstance(address, str) else None
+        if url is not None and url not in results:
+            results[url] = EngineHit(url, len(results) + 1, clean_text(title), clean_text(snippet))
+    return tuple(results.values())
 
 
-def plain(text: object) -> str:
-    """A title or snippet as one line of text; what would steer a terminal is left out.
+def clean_text(text: object) -> str:
+    """Return a title or snippet as one line of text, without tags and control characters.
 
-    >>> plain("<strong>Dengue</strong> &amp; more\\n"), plain("\\x1b[31mred")
+    >>> clean_text("<strong>Dengue</strong> &amp; more\\n"), clean_text("\\x1b[31mred")
     ('Dengue & more', '[31mred')
     """
     if not isinstance(text, str):
         return ""
-    words = " ".join(unescape(_TAG.sub("", text[: 8 * LONGEST])).split())[:LONGEST]
+    words = " ".join(unescape(_TAG.sub("", text[: 8 * MAX_TEXT_LENGTH])).split())[:MAX_TEXT_LENGTH]
     return "".join(character for character in words if character.isprintable())
 
 
-def told(response: Response) -> Any:
-    """The JSON of a response; ValueError says in one line why there is none."""
+def parse_json(response: Response) -> Any:
+    """Parse the JSON of a response. Raise a one-line `ValueError` if there is none."""
     if response.failure is not None:
-        raise ValueError(_reason(response))
+        raise ValueError(_describe_failure(response))
     if response.status >= 300:
         target = response.headers.get("location", "")
         raise ValueError(
-            f"leads on to {plain(target)[:200]}: name that address" if target else f"status {response.status}"
+            f"redirects to {clean_text(target)[:200]}: use that address" if target else f"status {response.status}"
         )
     try:
         return json.loads(response.body)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"no JSON, but {response.content_type or 'something'} ({len(response.body)} bytes)") from error
+        raise ValueError(
+            f"not JSON, but {response.content_type or 'no content type'} ({len(response.body)} bytes)"
+        ) from error
 
 
-def _reason(response: Response) -> str:
+def _describe_failure(response: Response) -> str:
+    """Return the reason of a failed request in one line."""
     reason = f"{response.failure}: {response.detail}" if response.detail else str(response.failure)
     if response.failure == Failure.ADDRESS:
-        return f"{reason}; open the network with --allow-net if it is yours"
+        return f"{reason}; allow the network with --allow-net if it is yours"
     return reason

@@ -1,7 +1,7 @@
-"""SearXNG: a metasearch server of one's own or of a friend, asked for JSON.
+"""Client of a SearXNG metasearch server through its JSON API.
 
-Each engine is asked by itself, so that its order is its own and its failure is its own. Without names, the server asks
-its usual engines at once and says of each result who found it.
+Each named engine is queried separately, so that its ranking and its failures are its own. Without names, one query goes
+to the default engines of the server, whose results list the engines that found them.
 """
 
 from __future__ import annotations
@@ -10,84 +10,101 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
-from topicrawl.records import Failure, Response
-from topicrawl.seeds.provider import Answer, Get, hits, plain, told
+from topicrawl.models import Failure, Response
+from topicrawl.seeds.provider import EngineAnswer, HttpGet, clean_text, parse_hits, parse_json
 
-_PAGES = 5  # of results that are turned, at the most
+_MAX_PAGES = 5  # maximum number of result pages
 
 
-class Searxng:
-    """The engines of a SearXNG server; its operator must have allowed the format `json`."""
+class SearxngProvider:
+    """Query the engines of a SearXNG server. The operator must have enabled the format `json`."""
 
-    def __init__(self, get: Get, url: str, engines: Sequence[str] = ()) -> None:
+    def __init__(self, get: HttpGet, url: str, engines: Sequence[str] = ()) -> None:
         self._get = get
         self._url = url.rstrip("/")
         self._engines = tuple(engines)
 
     @property
     def name(self) -> str:
+        """Name of the provider, with its engines or its URL."""
         return f"searxng ({', '.join(self._engines) or self._url})"
 
-    async def search(self, query: str, count: int) -> Sequence[Answer]:
+    async def search(self, query: str, count: int) -> Sequence[EngineAnswer]:
+        """Return one answer per engine."""
         if not self._engines:
-            return await self._all(query, count)
-        return await asyncio.gather(*(self._one(engine, query, count) for engine in self._engines))
+            return await self._search_default_engines(query, count)
+        return await asyncio.gather(*(self._search_engine(engine, query, count) for engine in self._engines))
 
-    async def _one(self, engine: str, query: str, count: int) -> Answer:
-        """One engine's results, page by page."""
+    async def _search_engine(self, engine: str, query: str, count: int) -> EngineAnswer:
+        """Query one engine, page by page, until there are `count` hits or no more results.
+
+        If a later page fails, the hits so far are the answer. If the first one fails, the answer contains the reason.
+        """
         rows: list[object] = []
-        for number in range(1, _PAGES + 1):
+        for number in range(1, _MAX_PAGES + 1):
             try:
-                page = _page(await self._asked({"q": query, "format": "json", "engines": engine, "pageno": number}))
+                page = _parse_page(
+                    await self._request_page({"q": query, "format": "json", "engines": engine, "pageno": number})
+                )
             except ValueError as error:
-                # What the first pages said stands.
-                return Answer(engine, hits(rows, count), "" if rows else str(error))
-            own = [row for row in page[0] if engine in _finders(row)]
-            if not rows and not own:
-                return Answer(engine, trouble=page[1].get(engine, "") or _unknown(page[0]))
-            rows += own
-            if len(hits(rows, count)) >= count or not own:
+                # The results of earlier pages stay valid.
+                return EngineAnswer(engine, parse_hits(rows, count), "" if rows else str(error))
+            matching = [row for row in page[0] if engine in _get_engines(row)]
+            if not rows and not matching:
+                return EngineAnswer(engine, trouble=page[1].get(engine, "") or _describe_empty_answer(page[0]))
+            rows += matching
+            if len(parse_hits(rows, count)) >= count or not matching:
                 break
-        return Answer(engine, hits(rows, count))
+        return EngineAnswer(engine, parse_hits(rows, count))
 
-    async def _all(self, query: str, count: int) -> list[Answer]:
-        """Whatever the server asks, shared out to the engines that found it."""
+    async def _search_default_engines(self, query: str, count: int) -> list[EngineAnswer]:
+        """Query the default engines of the server in one request."""
         try:
-            rows, silent = _page(await self._asked({"q": query, "format": "json"}))
+            rows, failures = _parse_page(await self._request_page({"q": query, "format": "json"}))
         except ValueError as error:
-            return [Answer(f"searxng {self._url}", trouble=str(error))]
-        found: dict[str, list[object]] = {}
+            return [EngineAnswer(f"searxng {self._url}", trouble=str(error))]
+        by_engine: dict[str, list[object]] = {}
         for row in rows:
-            for engine in sorted(_finders(row)):
-                found.setdefault(engine, []).append(row)
-        answers = [Answer(engine, hits(own, count)) for engine, own in sorted(found.items())]
-        return answers + [Answer(name, trouble=why) for name, why in silent.items() if name not in found]
+            for engine in sorted(_get_engines(row)):
+                by_engine.setdefault(engine, []).append(row)
+        answers = [
+            EngineAnswer(engine, parse_hits(engine_rows, count)) for engine, engine_rows in sorted(by_engine.items())
+        ]
+        return answers + [
+            EngineAnswer(name, trouble=reason) for name, reason in failures.items() if name not in by_engine
+        ]
 
-    async def _asked(self, fields: Mapping[str, object]) -> Response:
+    async def _request_page(self, fields: Mapping[str, object]) -> Response:
+        """Request a result page."""
         return await self._get(f"{self._url}/search?{urlencode(fields)}", {"Accept": "application/json"})
 
 
-def _page(response: Response) -> tuple[list[object], dict[str, str]]:
-    """The results of a page, and which engines said nothing, with the reason."""
+def _parse_page(response: Response) -> tuple[list[object], dict[str, str]]:
+    """Parse a result page: the results, and engine → reason for engines that failed.
+
+    Raise a one-line ValueError if the response is not a SearXNG result.
+    """
     if response.failure == Failure.FORBIDDEN:
-        raise ValueError(f"{response.failure}: the server does not give JSON (search.formats in its settings.yml)")
-    table = told(response)
+        raise ValueError(f"{response.failure}: the server does not return JSON (search.formats in its settings.yml)")
+    table = parse_json(response)
     if not isinstance(table, Mapping) or not isinstance(table.get("results"), list):
-        raise ValueError("JSON, but not SearXNG's: there is no list of results")
-    silent = table.get("unresponsive_engines")
-    pairs = [row for row in silent if isinstance(row, list) and len(row) > 1] if isinstance(silent, list) else []
-    return table["results"], {plain(row[0])[:50]: plain(row[1])[:200] or "no reason given" for row in pairs}
+        raise ValueError("the JSON is not a SearXNG response: there is no list of results")
+    unresponsive = table.get("unresponsive_engines")
+    rows = unresponsive if isinstance(unresponsive, list) else []
+    pairs = [row for row in rows if isinstance(row, list) and len(row) > 1]
+    return table["results"], {clean_text(row[0])[:50]: clean_text(row[1])[:200] or "no reason given" for row in pairs}
 
 
-def _finders(row: object) -> set[str]:
-    """The engines that found a result."""
+def _get_engines(row: object) -> set[str]:
+    """Return the engines that found a result."""
     if not isinstance(row, Mapping):
         return set()
     several = row.get("engines")
     names = [*(several if isinstance(several, list) else []), row.get("engine")]
-    return {name for word in names if (name := plain(word)[:50])}
+    return {name for word in names if (name := clean_text(word)[:50])}
 
 
-def _unknown(rows: Sequence[object]) -> str:
-    # A server that does not know a name asks its usual engines instead.
+def _describe_empty_answer(rows: Sequence[object]) -> str:
+    """Return the reason for an empty answer of a named engine."""
+    # A server replaces an unknown engine by its default engines.
     return "the server has no engine of this name" if rows else "no results"

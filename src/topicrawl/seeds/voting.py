@@ -1,8 +1,8 @@
-"""Several engines vote on where to start.
+"""Elect seeds by the votes of several search engines.
 
-Safran, Althagafi and Che 2012, III A and B: a seed is in the first results of at least two of three engines; pages for
-the other side come the same way from the query with a minus in front. Hati, Kumar and Mishra 2010, 4.1: what all three
-engines find is most relevant, what two find is relevant.
+Safran, Althagafi and Che 2012, III A and B: a seed is among the first results of at least two of three engines.
+Irrelevant pages are found in the same way, with a minus before the query. Hati, Kumar and Mishra 2010, 4.1: pages
+found by all three engines are most relevant, pages found by two are relevant.
 """
 
 from __future__ import annotations
@@ -11,94 +11,103 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from topicrawl.seeds.provider import Answer, Hit
+from topicrawl.seeds.provider import EngineAnswer, EngineHit
 
-USUAL = 2  # votes
-METHODS = ("hits", "pagerank")  # that tell how important a page is among the results
-UNANIMOUS = 3  # engines that must be there before all of them count for more than two
+DEFAULT_VOTES = 2  # votes that a seed needs by default
+RANKING_METHODS = ("hits", "pagerank")  # methods for the importance of a page among the results
+MIN_UNANIMOUS_ENGINES = 3  # minimum number of engines for a unanimous vote
 
 
-class Group(StrEnum):
-    """How sure the engines are of a page; the value is what users see."""
+class SeedGroup(StrEnum):
+    """Result of the vote on a page. The value is shown to users."""
 
-    MOST_RELEVANT = "most relevant"  # all engines, three at the least
+    MOST_RELEVANT = "most relevant"  # all engines, at least three
     RELEVANT = "relevant"  # enough engines
-    ALONE = "too few votes"
-    IRRELEVANT = "irrelevant"  # enough engines, to the negative query
+    TOO_FEW_VOTES = "too few votes"
+    IRRELEVANT = "irrelevant"  # enough engines, for the negative query
 
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A page with its votes."""
+    """Page that engines found, with its votes and the group that they give."""
 
     url: str
-    group: Group
-    ranks: Mapping[str, int]  # engine → where the page stands there, 1 is the best
+    group: SeedGroup
+    ranks: Mapping[str, int]  # engine → rank, 1 is the best
     title: str = ""
     snippet: str = ""
-    importance: float = 0.0  # among the results, when it was asked for
+    importance: float = 0.0  # importance among the results, if it was computed
 
     @property
     def votes(self) -> int:
+        """Number of engines that found the page."""
         return len(self.ranks)
 
     @property
-    def standing(self) -> float:
-        """Mean of 1 / rank over the engines that have it."""
+    def mean_reciprocal_rank(self) -> float:
+        """Mean reciprocal rank over the engines that found the page."""
         return sum(1 / rank for rank in self.ranks.values()) / len(self.ranks)
 
 
-def voters(answers: Iterable[Answer]) -> list[str]:
-    """The engines whose answers count, in the order of their names."""
+def get_voting_engines(answers: Iterable[EngineAnswer]) -> list[str]:
+    """Return the names of the engines that answered without failure, sorted."""
     return sorted({answer.engine for answer in answers if not answer.trouble})
 
 
-def elected(answers: Sequence[Answer], votes: int = USUAL) -> list[Seed]:
-    """Every page that was found, those with most votes first.
+def elect_seeds(answers: Sequence[EngineAnswer], votes: int = DEFAULT_VOTES) -> list[Seed]:
+    """Return all pages found with their group, those with most votes first.
 
-    An engine that was asked in two ways has one vote. Addresses that differ in http or https, in `www.` or in a last
-    slash are one page.
+    A page with at least `votes` votes is relevant, one that all answering engines found, three or more, is most
+    relevant. An engine that is reached through two providers has one vote. URLs that differ only in http or https, in
+    `www.` or in a trailing slash are the same page.
 
-    >>> a, b = Hit("http://a.example/", 1), Hit("http://b.example/", 2)
-    >>> three = [Answer("x", (a, b)), Answer("y", (a, b)), Answer("z", (a,))]
-    >>> [(seed.url, seed.votes, str(seed.group)) for seed in elected(three)]
+    >>> a, b = EngineHit("http://a.example/", 1), EngineHit("http://b.example/", 2)
+    >>> three = [EngineAnswer("x", (a, b)), EngineAnswer("y", (a, b)), EngineAnswer("z", (a,))]
+    >>> [(seed.url, seed.votes, str(seed.group)) for seed in elect_seeds(three)]
     [('http://a.example/', 3, 'most relevant'), ('http://b.example/', 2, 'relevant')]
     """
-    count = len(voters(answers))
-    found: dict[str, list[tuple[str, Hit]]] = {}
+    count = len(get_voting_engines(answers))
+    by_page: dict[str, list[tuple[str, EngineHit]]] = {}
     for answer in answers:
         for hit in () if answer.trouble else answer.hits:
-            found.setdefault(same(hit.url), []).append((answer.engine, hit))
-    seeds = [_seed(rows, count, votes) for rows in found.values()]
-    return sorted(seeds, key=lambda seed: (-seed.votes, -seed.standing, seed.url))
+            by_page.setdefault(get_page_key(hit.url), []).append((answer.engine, hit))
+    seeds = [_build_seed(rows, count, votes) for rows in by_page.values()]
+    return sorted(seeds, key=lambda seed: (-seed.votes, -seed.mean_reciprocal_rank, seed.url))
 
 
-def rejected(negative: Sequence[Answer], relevant: Iterable[Seed], votes: int = USUAL) -> list[Seed]:
-    """The pages that enough engines give to the negative query and none to the other one."""
-    taken = {same(seed.url) for seed in relevant}
-    others = [seed for seed in elected(negative, votes) if seed.votes >= votes and same(seed.url) not in taken]
-    return [Seed(seed.url, Group.IRRELEVANT, seed.ranks, seed.title, seed.snippet) for seed in others]
+def elect_irrelevant_seeds(
+    negative: Sequence[EngineAnswer], relevant: Iterable[Seed], votes: int = DEFAULT_VOTES
+) -> list[Seed]:
+    """Return the pages that at least `votes` engines return for the negative query, without those in `relevant`."""
+    relevant_pages = {get_page_key(seed.url) for seed in relevant}
+    others = [
+        seed
+        for seed in elect_seeds(negative, votes)
+        if seed.votes >= votes and get_page_key(seed.url) not in relevant_pages
+    ]
+    return [Seed(seed.url, SeedGroup.IRRELEVANT, seed.ranks, seed.title, seed.snippet) for seed in others]
 
 
-def _seed(rows: Sequence[tuple[str, Hit]], count: int, votes: int) -> Seed:
+def _build_seed(rows: Sequence[tuple[str, EngineHit]], count: int, votes: int) -> Seed:
+    """Build a seed from all hits of one page; `count` is the number of engines that answered."""
     ranks: dict[str, int] = {}
     for engine, hit in rows:
         ranks[engine] = min(hit.rank, ranks.get(engine, hit.rank))
-    group = Group.RELEVANT if len(ranks) >= votes else Group.ALONE
-    if len(ranks) == count >= max(UNANIMOUS, votes):
-        group = Group.MOST_RELEVANT
-    # The secure spelling, and then the one that ranks best.
+    group = SeedGroup.RELEVANT if len(ranks) >= votes else SeedGroup.TOO_FEW_VOTES
+    if len(ranks) == count >= max(MIN_UNANIMOUS_ENGINES, votes):
+        group = SeedGroup.MOST_RELEVANT
+    # HTTPS URLs first, then the best rank.
     best = min((hit for _, hit in rows), key=lambda hit: (not hit.url.startswith("https:"), hit.rank, hit.url))
-    told = sorted((hit for _, hit in rows), key=lambda hit: hit.rank)
-    title = next((hit.title for hit in told if hit.title), "")
-    snippet = max((hit.snippet for hit in told), key=len)
+    by_rank = sorted((hit for _, hit in rows), key=lambda hit: hit.rank)
+    title = next((hit.title for hit in by_rank if hit.title), "")
+    snippet = max((hit.snippet for hit in by_rank), key=len)
     return Seed(best.url, group, dict(sorted(ranks.items())), title, snippet)
 
 
-def same(url: str) -> str:
-    """What two addresses of one page have in common.
+def get_page_key(url: str) -> str:
+    """Return a key that is the same for all URLs of one page: without scheme, `www.` and trailing slash.
 
-    >>> same("https://www.who.int/dengue/") == same("http://who.int/dengue")
+    >>> get_page_key("https://www.who.int/dengue/") == get_page_key("http://who.int/dengue")
     True
     """
     return url.partition("://")[2].removeprefix("www.").rstrip("/")

@@ -1,6 +1,6 @@
-"""Step 6. From a link to its place in the frontier; one crawler a file, and this folder is the list.
+"""Crawl strategies: they compute the priority of a link in the frontier. Each module holds one crawler.
 
->>> make("best_first:anchor=0.25").anchor
+>>> create_strategy("best_first:anchor=0.25").anchor
 0.25
 """
 
@@ -15,71 +15,79 @@ import pkgutil
 from importlib import resources
 from typing import get_type_hints
 
-from topicrawl import outside
+from topicrawl import plugins
 from topicrawl.errors import StrategyError
-from topicrawl.strategies.strategy import Strategy
+from topicrawl.strategies.base import Strategy
 
-#: What orders the links of a crawl for which nothing else was asked.
-USUAL = "apprentice"
+#: Strategy of a crawl that names none.
+DEFAULT_STRATEGY = "apprentice"
 
 
-def available() -> dict[str, type[Strategy]]:
-    """Every strategy in this folder by its name, sorted."""
-    found: dict[str, type[Strategy]] = {}
-    for module_info in pkgutil.iter_modules(__path__):
-        module = importlib.import_module(f"{__name__}.{module_info.name}")
+def list_strategies() -> dict[str, type[Strategy]]:
+    """Return all strategies of this package as a dict of name to class, sorted by name."""
+    classes: dict[str, type[Strategy]] = {}
+    for module_info in pkgutil.walk_packages(__path__, f"{__name__}."):
+        module = importlib.import_module(module_info.name)
         for item in vars(module).values():
             if isinstance(item, type) and issubclass(item, Strategy) and "name" in vars(item):
-                found[item.name] = item
-    return dict(sorted(found.items()))
+                classes[item.name] = item
+    return dict(sorted(classes.items()))
 
 
-def sentence(kind: type[Strategy]) -> str:
-    """What a strategy says of itself, in one sentence.
+def describe_strategy(strategy_class: type[Strategy]) -> str:
+    """Return the first sentence of a strategy's docstring on one line.
 
-    >>> sentence(available()["best_first_page"])
-    'All links of a page are worth what the page is worth.'
+    >>> describe_strategy(list_strategies()["best_first_page"])
+    'Gives all links of a page the similarity of the page to the topic.'
     """
-    return (inspect.getdoc(kind) or "").partition("\n\n")[0].replace("\n", " ")
+    return (inspect.getdoc(strategy_class) or "").partition("\n\n")[0].replace("\n", " ")
 
 
-def parameters(kind: type[Strategy]) -> dict[str, tuple[type, object]]:
-    """The parameters of a strategy: name → type and default.
+def get_parameters(strategy_class: type[Strategy]) -> dict[str, tuple[type, object]]:
+    """Return the parameters of a strategy: name → (type, default value).
 
-    >>> parameters(available()["n_best_first"])["n"]
+    >>> get_parameters(list_strategies()["n_best_first"])["n"]
     (<class 'int'>, 10)
     """
-    if not dataclasses.is_dataclass(kind):
+    if not dataclasses.is_dataclass(strategy_class):
         return {}
-    hints = get_type_hints(kind)
-    return {f.name: (hints[f.name], f.default) for f in dataclasses.fields(kind) if f.init}
+    hints = get_type_hints(strategy_class)
+    return {f.name: (hints[f.name], f.default) for f in dataclasses.fields(strategy_class) if f.init}
 
 
-def costs() -> dict[str, float]:
-    """CPU milliseconds of a whole page with each strategy, as measured when the package was made."""
-    found: dict[str, float] = json.loads(resources.files(__name__).joinpath("costs.json").read_text("utf-8"))
-    return found
+def load_cpu_costs() -> dict[str, float]:
+    """Return the CPU milliseconds per page for each strategy, as measured for this release."""
+    milliseconds: dict[str, float] = json.loads(resources.files(__name__).joinpath("costs.json").read_text("utf-8"))
+    return milliseconds
 
 
-def make(spec: str) -> Strategy:
-    """A strategy from `name` or `name:parameter=value,…`; one's own is `package.module:Class[:parameter=value,…]`."""
+def create_strategy(spec: str) -> Strategy:
+    """Create a strategy from `name` or `name:parameter=value,…`.
+
+    A strategy outside this package is `package.module:Class[:parameter=value,…]`. An unknown name or parameter raises
+    `StrategyError`.
+    """
     name, _, rest = spec.partition(":")
-    kinds = available()
-    if name not in kinds and outside.is_outside(spec):
-        kind, rest = _outside(spec)
+    kinds = list_strategies()
+    if name not in kinds and plugins.is_plugin_spec(spec):
+        kind, rest = _load_plugin_class(spec)
     else:
         if name not in kinds:
-            near = difflib.get_close_matches(name.lower().replace("-", "_"), kinds, 1, 0.5)
-            hint = f"did you mean {near[0]!r}?" if near else "`topicrawl strategies` lists them"
+            matches = difflib.get_close_matches(name.lower().replace("-", "_"), kinds, 1, 0.5)
+            hint = f"did you mean {matches[0]!r}?" if matches else "`topicrawl strategies` lists them"
             raise StrategyError(f"unknown strategy {name!r}; {hint}")
         kind = kinds[name]
-    return kind(**outside.values(rest, parameters(kind), kind.name, StrategyError))
+    parameters = plugins.parse_parameters(rest, get_parameters(kind), kind.name, StrategyError)
+    with plugins.report_os_errors(f"{kind.__module__}:{kind.__name__}"):
+        return kind(**parameters)
 
 
-def _outside(spec: str) -> tuple[type[Strategy], str]:
-    kind, rest = outside.loaded(spec, "strategy", StrategyError)
+def _load_plugin_class(spec: str) -> tuple[type[Strategy], str]:
+    """Load a strategy class from outside this package. Return it with the parameter text of the specification."""
+    kind, rest = plugins.load_class(spec, "strategy", StrategyError)
+    class_name = f"{kind.__module__}:{kind.__name__}"
     if not issubclass(kind, Strategy):
-        raise StrategyError(f"{kind.__module__}:{kind.__name__} is not a Strategy class")
+        raise StrategyError(f"{class_name} is not a Strategy class")
     if not hasattr(kind, "name"):
-        raise StrategyError(f"{kind.__module__}:{kind.__name__} has no name: give the class a `name`")
-    return kind, rest
+        raise StrategyError(f"{class_name} has no name: give the class a `name`")
+    return plugins.guard_methods(kind, Strategy, class_name), rest

@@ -1,4 +1,4 @@
-"""Back-link count: Cho, Garcia-Molina and Page 1998; Batsakis 2007, section 2.2 b."""
+"""Backlink count: Cho, Garcia-Molina and Page 1998; Batsakis 2007, section 2.2 b."""
 
 from __future__ import annotations
 
@@ -6,32 +6,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from topicrawl.errors import StrategyError
-from topicrawl.packing import numbers_of, packed_numbers
-from topicrawl.records import Carry, Link, Place, Visit
-from topicrawl.strategies.link_graph import distinct
-from topicrawl.strategies.strategy import Strategy
+from topicrawl.models import JsonValue, Link, Priority, Visit
+from topicrawl.serialization import pack_numbers, unpack_numbers
+from topicrawl.strategies.base import Strategy
+from topicrawl.strategies.link_graph import deduplicate_urls
 from topicrawl.urls import fingerprint
 
 
 @dataclass
-class Backlink(Strategy):
-    """A link is worth as much as fetched pages lead to its URL: what many pages link to goes first.
+class BacklinkCount(Strategy):
+    """Scores a link by the number of fetched pages that link to its URL.
 
         priority(i) = n / (n + 1)
 
-    n: the fetched pages with a link to the URL of i, the page itself not counted. The fraction only brings the count
-    between 0 and 1. The topic plays no part. Counts stay exact for `urls` URLs; when there are more, the quarter with
-    the lowest counts is forgotten, the oldest first, and starts anew when it is seen again.
+    n: the number of fetched pages with a link to the URL of i, without the page itself. The fraction maps the count to
+    the range from 0 to 1. The topic has no influence. Counts are exact for up to `urls` URLs. Above this limit, the
+    strategy drops the quarter with the lowest counts, the oldest first. A dropped URL starts again at 0.
 
-    Two pages link to http://c/, one of them to http://b/ too: 2/3 against 1/2.
+    Two pages link to http://c/ and one of them links to http://b/ too: 2/3 and 1/2.
 
-    >>> from topicrawl.records import Page
+    >>> from topicrawl.models import Page
     >>> def visit(url, *targets):
-    ...     return Visit(1, Link(url), Place(1.0), url, Page(url, links=tuple(Link(target, url) for target in targets)))
-    >>> crawler = Backlink()
+    ...     return Visit(
+    ...         1, Link(url), Priority(1.0), url, Page(url, links=tuple(Link(target, url) for target in targets))
+    ...     )
+    >>> crawler = BacklinkCount()
     >>> for seen in (visit("http://a/", "http://b/", "http://c/"), visit("http://d/", "http://c/", "http://d/")):
     ...     crawler.learn(seen)
-    >>> [round(place.score, 3) for place in crawler.place([Link("http://b/"), Link("http://c/")], seen)]
+    >>> [round(priority.score, 3) for priority in crawler.score_links([Link("http://b/"), Link("http://c/")], seen)]
     [0.5, 0.667]
     """
 
@@ -39,35 +41,39 @@ class Backlink(Strategy):
     family = "importance"
     paper = "Cho et al. 1998; Batsakis 2007, 2.2 b"
 
-    urls: int = 500_000  # URLs whose in-links are counted
-    _counts: dict[int, int] = field(default_factory=dict, init=False, repr=False)  # fingerprint → pages
+    urls: int = 500_000  # number of URLs with a backlink count
+    _counts: dict[int, int] = field(default_factory=dict, init=False, repr=False)  # URL fingerprint → number of pages
 
     def __post_init__(self) -> None:
         if self.urls < 1:
             raise StrategyError(f"{self.name}: urls is {self.urls}, it must be 1 or more")
 
     def learn(self, visit: Visit) -> None:
+        """Count the distinct links of a page."""
         if visit.page is None:
             return
-        for url in distinct((link.url for link in visit.page.links), but=(visit.link.url, visit.url)):
+        for url in deduplicate_urls((link.url for link in visit.page.links), exclude=(visit.link.url, visit.url)):
             key = fingerprint(url)
             self._counts[key] = self._counts.get(key, 0) + 1
         if len(self._counts) > self.urls:
-            # A stable sort: among equal counts, those that were seen first go first.
+            # The sort is stable: among equal counts, the oldest URLs come first.
             least = sorted(self._counts, key=self._counts.__getitem__)[: len(self._counts) - self.urls * 3 // 4]
             for key in least:
                 del self._counts[key]
 
-    def place(self, links: Sequence[Link], visit: Visit) -> list[Place | None]:
-        # The page itself has been counted: a link that waits is raised when the next page with it is placed.
+    def score_links(self, links: Sequence[Link], visit: Visit) -> list[Priority | None]:
+        """Return a score for each link that rises with its backlink count."""
+        # `learn` has already counted this page. A waiting link gets its new score when the next page links to it.
         counts = [self._counts.get(fingerprint(link.url), 1) for link in links]
-        return [Place(count / (count + 1), None, (("in-links", float(count)),)) for count in counts]
+        return [Priority(count / (count + 1), None, (("in-links", float(count)),)) for count in counts]
 
-    def state(self) -> Carry:
-        return [packed_numbers("q", self._counts), packed_numbers("I", self._counts.values())]
+    def get_state(self) -> JsonValue:
+        """Return the learned state as plain values."""
+        return [pack_numbers("q", self._counts), pack_numbers("I", self._counts.values())]
 
-    def restore(self, state: Carry) -> None:
+    def restore_state(self, state: JsonValue) -> None:
+        """Restore a state that `get_state` returned."""
         if isinstance(state, list):
             keys, counts = state
-            pairs = zip(numbers_of("q", keys), numbers_of("I", counts), strict=True)
+            pairs = zip(unpack_numbers("q", keys), unpack_numbers("I", counts), strict=True)
             self._counts = {int(key): int(count) for key, count in pairs}

@@ -1,25 +1,26 @@
-"""Breadth-first: Batsakis 2007, sections 2.2 a and 3.2. The yardstick for all the others."""
+"""Breadth-first: Batsakis 2007, sections 2.2 a and 3.2. The baseline for all other strategies."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from topicrawl.records import Link, Place, Visit
-from topicrawl.strategies.strategy import Strategy
+from topicrawl.models import Link, Priority, Visit
+from topicrawl.strategies.base import Strategy
 
 
 @dataclass
 class BreadthFirst(Strategy):
-    """Fetches links in the order in which they were found.
+    """Fetches links in the order in which the crawl finds them.
 
         priority(i) = constant
 
-    i: a link. The frontier hands out equal scores first found, first fetched, which is the paper's FIFO queue.
+    i: a link. The frontier returns links of equal score in the order of insertion, which is the FIFO queue of the
+    paper.
 
-    >>> from topicrawl.records import Page
-    >>> visit = Visit(1, Link("http://a/"), Place(1.0), "http://a/", Page("http://a/"), 0.9)
-    >>> [place.score for place in BreadthFirst().place([Link("http://b/"), Link("http://c/")], visit)]
+    >>> from topicrawl.models import Page
+    >>> visit = Visit(1, Link("http://a/"), Priority(1.0), "http://a/", Page("http://a/"), 0.9)
+    >>> [priority.score for priority in BreadthFirst().score_links([Link("http://b/"), Link("http://c/")], visit)]
     [1.0, 1.0]
     """
 
@@ -27,5 +28,6 @@ class BreadthFirst(Strategy):
     family = "classic"
     paper = "Batsakis 2007, 3.2"
 
-    def place(self, links: Sequence[Link], visit: Visit) -> list[Place | None]:
-        return [Place(1.0) for _ in links]
+    def score_links(self, links: Sequence[Link], visit: Visit) -> list[Priority | None]:
+        """Return the same score for all links."""
+        return [Priority(1.0) for _ in links]

@@ -1,4 +1,4 @@
-"""A semantic crawler by the text similarity of Corley and Mihalcea 2005, which Batsakis 2007, section 3.3, names."""
+"""Semantic crawler with the text similarity of Corley and Mihalcea 2005, mentioned in Batsakis 2007, section 3.3."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from topicrawl.errors import StrategyError
-from topicrawl.relevance.likeness import Likeness, Terms
-from topicrawl.relevance.semantic import Li, Path, corley_mihalcea
-from topicrawl.strategies.semantic import TermByTerm
+from topicrawl.relevance.semantic_similarity import LiMeasure, PathMeasure, corley_mihalcea
+from topicrawl.relevance.term_similarity import OntologyTerms, TermSimilarity
+from topicrawl.strategies.semantic import TermSimilarityStrategy
 from topicrawl.topic import Topic
 
 
 @dataclass
-class CorleyMihalcea(TermByTerm):
-    """A link is worth how well each word of its anchor finds a like one in the topic, and the other way round.
+class CorleyMihalcea(TermSimilarityStrategy):
+    """Scores a link by how well the words of its anchor text and of the topic match each other pairwise.
 
         Priority(i) = ½ · (Σⱼ maxₖ sim(tⱼ, tₖ)·idfⱼ / Σⱼ idfⱼ  +  Σₖ maxⱼ sim(tⱼ, tₖ)·idfₖ / Σₖ idfₖ)
 
-    tⱼ, tₖ: terms of the anchor i and of the topic, each once; idf: how rare they are. `measure` is the similarity of
-    words: `li` (equation 4 of the thesis) or `path` (equation 3). A text compares to itself with 1.
+    tⱼ, tₖ: terms of the anchor i and of the topic, each once; idf: inverse document frequency. `measure` is the word
+    similarity: `li` (equation 4 of the thesis) or `path` (equation 3). A text has the similarity 1 to itself.
 
     >>> from random import Random
     >>> from topicrawl.relevance.vsm import Vsm
-    >>> from topicrawl.strategies.strategy import Setting
+    >>> from topicrawl.strategies.base import StrategyContext
     >>> crawler = CorleyMihalcea(measure="path")
-    >>> crawler.begin(Setting(Topic.of("car"), Vsm(Topic.of("car")), Random(0)))
-    >>> crawler.alike(["cars"]), crawler.alike(["bicycle"]), crawler.alike([])
+    >>> crawler.bind(StrategyContext(Topic.of("car"), Vsm(Topic.of("car")), Random(0)))
+    >>> crawler.compute_similarity(["cars"]), crawler.compute_similarity(["bicycle"]), crawler.compute_similarity([])
     (1.0, 0.25, 0.0)
     """
 
@@ -40,11 +40,15 @@ class CorleyMihalcea(TermByTerm):
         if self.measure not in ("li", "path"):
             raise StrategyError(f"corley_mihalcea: measure is li or path, not {self.measure!r}")
 
-    def open(self, topic: Topic, terms: Terms) -> None:
-        self._likeness = Likeness(terms, Li() if self.measure == "li" else Path(), least=self.least)
+    def prepare_similarity(self, topic: Topic, terms: OntologyTerms) -> None:
+        """Create the term similarity that `measure` names."""
+        self._term_similarity = TermSimilarity(
+            terms, LiMeasure() if self.measure == "li" else PathMeasure(), min_similarity=self.least
+        )
 
-    def alike(self, words: Sequence[str]) -> float:
-        likeness = self._likeness
-        # In this measure a term counts once, however often it is said.
-        rows = likeness.rows(dict.fromkeys(likeness.terms.counts(words), 1.0))
-        return min(1.0, corley_mihalcea(rows, likeness.topic))
+    def compute_similarity(self, words: Sequence[str]) -> float:
+        """Return the similarity of a text to the topic, from 0 to 1."""
+        likeness = self._term_similarity
+        # This measure counts each term once, independent of its frequency.
+        rows = likeness.build_rows(dict.fromkeys(likeness.terms.count_terms(words), 1.0))
+        return min(1.0, corley_mihalcea(rows, likeness.topic_weights))

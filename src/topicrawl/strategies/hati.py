@@ -1,7 +1,7 @@
-"""Naive Bayes over what is known of a URL before it is fetched: Hati, Kumar and Mishra 2010, sections 4 and 5.
+"""Naive Bayes over attributes of a URL that are known before the fetch: Hati, Kumar and Mishra 2010, sections 4 and 5.
 
-The paper asks a search engine to describe a URL and a tool for words related to an anchor. Here descriptions come from
-a file, or from search engines where the user lets them be asked, and related words from WordNet.
+The paper queries a search engine for a description of a URL, and a tool for words related to an anchor. Here,
+descriptions come from a file, or from search engines if the user enables them. Related words come from WordNet.
 """
 
 from __future__ import annotations
@@ -12,53 +12,56 @@ from math import nextafter
 from typing import Any, NamedTuple
 
 from topicrawl.errors import StrategyError
-from topicrawl.records import Around, Link, Page, Place, Visit
-from topicrawl.strategies.guided import PARENTS, Guided, Parents
-from topicrawl.strategies.link_evidence import added, flat, unflat, url_words
-from topicrawl.strategies.material import Material, file_text
-from topicrawl.strategies.strategy import Setting
-from topicrawl.text.cohesive import cohesive_text
-from topicrawl.text.keyword_table import Related
-from topicrawl.text.tokens import words as tokenise
-from topicrawl.text.wordnet import wordnet
-from topicrawl.urls import canonical
+from topicrawl.models import Link, LinkContextLevel, Page, Priority, Visit
+from topicrawl.strategies.base import StrategyContext
+from topicrawl.strategies.classifier_guided import MAX_PARENTS, ClassifierGuidedStrategy, ParentsLookup
+from topicrawl.strategies.link_evidence import add_counts, flatten_counts, split_url_words, unflatten_counts
+from topicrawl.strategies.training.training_data import TrainingData, read_text_file
+from topicrawl.text.cohesive_text import extract_cohesive_text
+from topicrawl.text.keyword_table import RelatedWords
+from topicrawl.text.tokenizer import tokenise
+from topicrawl.text.wordnet import load_wordnet
+from topicrawl.urls import canonicalize_url
 
-#: What a URL is about, in some words; None: unknown.
-Describe = Callable[[str], str | None]
+#: Function that returns a description of a URL, or None if there is none.
+DescribeUrl = Callable[[str], str | None]
 
 
-class Known(NamedTuple):
-    """What pages say about one URL."""
+class HatiEvidence(NamedTuple):
+    """Evidence about one URL from the pages that link to it."""
 
-    pages: int  # how many of them
-    relevance: float  # of these pages, summed
-    description: Mapping[int, float]  # how often keywords stand in the URL's description
-    anchor: int  # keywords that are related to words of anchors, as bits
-    cohesive: int  # keywords in cohesive texts
+    pages: int  # number of linking pages
+    relevance: float  # sum of the relevance of these pages
+    description: Mapping[int, float]  # keyword number → count in the description of the URL
+    anchor: int  # keywords related to words of the anchor texts, as bits
+    cohesive: int  # keywords in the cohesive texts, as bits
 
 
 @dataclass
-class Hati(Guided):
-    """A link is worth how likely it is relevant by its parents, its description, its anchor and the text around it.
+class Hati(ClassifierGuidedStrategy):
+    """Scores a link by the naive Bayes probability that it is relevant, from parents, description, anchor and context.
 
         P(Relevant | X) = P(X | Relevant) · P(Relevant) / Σ over both classes
 
-    X, each yes or no: `parents`, the mean cosine of the pages that link to the URL with the topic's keyword table,
-    > .7; `description`, the cosine of the URL's description with it, > .8; `anchor`, the share of the keywords that are
-    related to a word of its anchors, ≥ .7; `cohesive`, the share of the keywords in the sentences around its links,
-    ≥ .7. A cosine is over the keywords alone. At most five pages have a say. The paper leaves the last limit open, and
-    the order of the queue too: here it is the posterior, and nothing is pruned.
+    X has four binary attributes. `parents`: the mean cosine of the linking pages with the topic's keyword table is >
+    .7. `description`: the cosine of the URL's description with the table is > .8. `anchor`: the share of the keywords
+    that are related to a word of the anchor texts is ≥ .7. `cohesive`: the share of the keywords in the sentences
+    around the links is ≥ .7. A cosine uses only the keywords. At most five linking pages count. The paper does not
+    define the last threshold or the order of the queue. Here, the order is the posterior probability, and no link is
+    dropped.
 
-    A URL that neither the file `descriptions` (lines of url⇥text) nor a search engine describes is described by those
-    who link to it: by their anchors and the words around them, and by its own address.
+    If neither the file `descriptions` (lines of url⇥text) nor a search engine describes a URL, the description consists
+    of the anchor texts, the words around the links and the words of the URL.
 
-    Seven rows of table 8; the paper's X is (no, yes, no, yes), but it multiplies as if the anchor were yes. The first
-    is 256/381, the second 384/509:
+    Seven rows of table 8. The X of the paper is (no, yes, no, yes), but the paper multiplies as if the anchor were yes.
+    The first result is 256/381, the second 384/509:
 
-    >>> from topicrawl.strategies.guides import Guide, Recipe
+    >>> from topicrawl.strategies.training.classifiers import LinkClassifier, ClassifierConfig
     >>> rows = ["NYYY", "YYYY", "NNYY", "YYNN", "YYNY", "NNYN", "NYNY"]
     >>> table_8 = [tuple(float(letter == "Y") for letter in row) for row in rows]
-    >>> guide = Guide.fit(Recipe("nb", Hati().thresholds(), smoothing=False), table_8, [True] * 5 + [False] * 2)
+    >>> guide = LinkClassifier.fit(
+    ...     ClassifierConfig("nb", Hati().get_thresholds(), smoothing=False), table_8, [True] * 5 + [False] * 2
+    ... )
     >>> round(guide.predict((0, 1, 0, 1)), 6), round(guide.predict((0, 1, 1, 1)), 6)
     (0.671916, 0.75442)
     """
@@ -67,106 +70,147 @@ class Hati(Guided):
     family = "learning"
     paper = "Hati et al. 2010, 5"
     attributes = ("parents", "description", "anchor", "cohesive")
-    context = Around.ALL
+    link_context = LinkContextLevel.FULL
 
     k: int = 10
-    parents: float = 0.7  # to be exceeded
-    description: float = 0.8  # to be exceeded
-    anchor: float = 0.7  # to be reached
-    cohesive: float = 0.7  # to be reached
+    parents: float = 0.7  # the value must be above this threshold
+    description: float = 0.8  # above
+    anchor: float = 0.7  # this threshold or above
+    cohesive: float = 0.7  # this threshold or above
     descriptions: str = ""  # file with lines of url⇥text
 
-    def thresholds(self) -> tuple[float, ...]:
-        # Guides ask whether a threshold is exceeded; to reach one is to exceed the number just below it.
+    def get_thresholds(self) -> tuple[float, ...]:
+        """Return the thresholds of the four attributes."""
+        # A classifier tests value > threshold. For value ≥ threshold, use the next smaller number.
         return self.parents, self.description, nextafter(self.anchor, -1.0), nextafter(self.cohesive, -1.0)
 
-    def related(self) -> Related | None:
-        return wordnet().related
+    def get_related_words(self) -> RelatedWords | None:
+        """Return the function that finds related words in WordNet."""
+        return load_wordnet().get_related_terms
 
-    def begin(self, setting: Setting) -> None:
-        super().begin(setting)
+    def bind(self, context: StrategyContext) -> None:
+        """Store the context and load the descriptions file."""
+        super().bind(context)
         path = self.descriptions
-        told = _described(file_text(path, self.name), path) if path else {}
-        self.describe: Describe = lambda url: told.get(url) or setting.describe(url)
+        descriptions = _parse_descriptions(read_text_file(path, self.name), path) if path else {}
+        self.describe_url: DescribeUrl = lambda url: descriptions.get(url) or context.describe_url(url)
 
-    def _read(self, links: Sequence[Link], page: Page | None) -> dict[str, Known]:
-        """URL → what a page says about it."""
-        relevance = self.plain.cosine(self.plain.counts(page.words)) if page is not None else 0.0
+    def _extract_evidence(self, links: Sequence[Link], page: Page | None) -> dict[str, HatiEvidence]:
+        """Return the evidence of a page about each URL that it links to (URL → evidence)."""
+        relevance = self.exact_table.cosine(self.exact_table.count_keywords(page.words)) if page is not None else 0.0
         text = page.text if page is not None else ""
-        found: dict[str, Known] = {}
-        near: dict[str, int] = {}  # sentence → keywords in its cohesive text
-        at = 0
+        evidence: dict[str, HatiEvidence] = {}
+        keywords_near: dict[str, int] = {}  # sentence → keywords in its cohesive text, as bits
+        offset = 0
         for link in links:
-            if link.sentence not in near:
-                cohesive, at = cohesive_text(text, link.sentence, at)
-                near[link.sentence] = self.plain.found(tokenise(cohesive))
+            if link.sentence not in keywords_near:
+                cohesive, offset = extract_cohesive_text(text, link.sentence, offset)
+                keywords_near[link.sentence] = self.exact_table.match_keywords(tokenise(cohesive))
             anchor = tokenise(link.anchor or link.alt)
-            described = self.describe(link.url)
-            told = tokenise(described) if described else (*url_words(link.url), *anchor, *link.before, *link.after)
-            counts = self.plain.counts(told) if self.plain.found(told) else {}
-            known = Known(1, relevance, counts, self.table.found(anchor), near[link.sentence])
-            found[link.url] = known if link.url not in found else _joined(found[link.url], known, pages=0)
-        return found
+            description = self.describe_url(link.url)
+            description_words = (
+                tokenise(description)
+                if description
+                else (*split_url_words(link.url), *anchor, *link.before, *link.after)
+            )
+            counts = (
+                self.exact_table.count_keywords(description_words)
+                if self.exact_table.match_keywords(description_words)
+                else {}
+            )
+            new = HatiEvidence(
+                1, relevance, counts, self.expanded_table.match_keywords(anchor), keywords_near[link.sentence]
+            )
+            evidence[link.url] = new if link.url not in evidence else _merge_evidence(evidence[link.url], new, pages=0)
+        return evidence
 
-    def _values(self, known: Known) -> tuple[float, ...]:
-        described = self.plain.cosine(known.description) if known.description else 0.0
-        mean = min(1.0, known.relevance / known.pages)
-        return mean, described, self.table.share(known.anchor), self.plain.share(known.cohesive)
+    def _compute_attributes(self, evidence: HatiEvidence) -> tuple[float, ...]:
+        """Return the values of `attributes` (parents, description, anchor, cohesive) for the evidence about a URL.
 
-    def example(self, url: str, material: Material, parents: Parents) -> tuple[float, ...] | None:
-        found: Known | None = None
+        Each value is from 0 to 1, before the thresholds are applied.
+        """
+        described = self.exact_table.cosine(evidence.description) if evidence.description else 0.0
+        mean = min(1.0, evidence.relevance / evidence.pages)
+        return (
+            mean,
+            described,
+            self.expanded_table.matched_share(evidence.anchor),
+            self.exact_table.matched_share(evidence.cohesive),
+        )
+
+    def compute_example_attributes(
+        self, url: str, training_data: TrainingData, parents: ParentsLookup
+    ) -> tuple[float, ...] | None:
+        """Return the attributes of an example URL from the pages that link to it, or None if there are no links."""
+        evidence: HatiEvidence | None = None
         for link in parents(url):
-            (known,) = self._read([link], material.page(link.source)).values()
-            found = known if found is None else _joined(found, known)
-        return None if found is None else self._values(found)
+            (new,) = self._extract_evidence([link], training_data.get_page(link.source)).values()
+            evidence = new if evidence is None else _merge_evidence(evidence, new)
+        return None if evidence is None else self._compute_attributes(evidence)
 
-    def place(self, links: Sequence[Link], visit: Visit) -> list[Place | None]:
-        places = {url: self._place(known) for url, known in self._read(links, visit.page).items()}
-        return [places[link.url] for link in links]
+    def score_links(self, links: Sequence[Link], visit: Visit) -> list[Priority | None]:
+        """Return a priority for each link from the evidence of this page."""
+        priorities = {
+            url: self._score_evidence(evidence) for url, evidence in self._extract_evidence(links, visit.page).items()
+        }
+        return [priorities[link.url] for link in links]
 
-    def combine(self, old: Place, new: Place) -> Place:
-        if not isinstance(old.carry, list) or not isinstance(new.carry, list) or old.carry[0] == PARENTS:
-            return old  # a seed, or enough have spoken
-        return self._place(_joined(_known(old.carry), _known(new.carry)))
+    def merge(self, old: Priority, new: Priority) -> Priority:
+        """Merge the evidence of another page. From the sixth page on, the priority does not change."""
+        if not isinstance(old.payload, list) or not isinstance(new.payload, list) or old.payload[0] == MAX_PARENTS:
+            return old  # a seed, or the maximum number of pages is reached
+        return self._score_evidence(_merge_evidence(_unpack_payload(old.payload), _unpack_payload(new.payload)))
 
-    def described(self, place: Place, text: str) -> Place:
-        """The place of a waiting link when an engine has described it."""
-        if not isinstance(place.carry, list):
-            return place  # a seed
-        return self._place(_known(place.carry)._replace(description=self.plain.counts(tokenise(text))))
+    def rescore_with_description(self, priority: Priority, description: str) -> Priority:
+        """Return the new priority of a waiting link after a search engine has described its URL."""
+        if not isinstance(priority.payload, list):
+            return priority  # a seed
+        return self._score_evidence(
+            _unpack_payload(priority.payload)._replace(
+                description=self.exact_table.count_keywords(tokenise(description))
+            )
+        )
 
-    def _place(self, known: Known) -> Place:
-        values = self._values(known)
+    def _score_evidence(self, evidence: HatiEvidence) -> Priority:
+        """Return the priority for the evidence about a URL. Its payload contains the evidence."""
+        values = self._compute_attributes(evidence)
         parts = tuple(zip(self.attributes, values, strict=True))
-        carry = [known.pages, round(known.relevance, 6), flat(known.description), known.anchor, known.cohesive]
-        return Place(self.judge.predict(values), carry, parts)  # type: ignore[arg-type]  # lists of plain values
+        payload = [
+            evidence.pages,
+            round(evidence.relevance, 6),
+            flatten_counts(evidence.description),
+            evidence.anchor,
+            evidence.cohesive,
+        ]
+        return Priority(self.classifier.predict(values), payload, parts)  # type: ignore[arg-type]  # lists of plain values
 
 
-def _known(carry: Sequence[Any]) -> Known:
-    pages, relevance, description, anchor, cohesive = carry
-    return Known(pages, relevance, unflat(description), anchor, cohesive)
+def _unpack_payload(payload: Sequence[Any]) -> HatiEvidence:
+    """Read the evidence from the payload of a priority."""
+    pages, relevance, description, anchor, cohesive = payload
+    return HatiEvidence(pages, relevance, unflatten_counts(description), anchor, cohesive)
 
 
-def _joined(one: Known, other: Known, *, pages: int = 1) -> Known:
-    """What two links say together; `pages` is 0 when both stand on one page."""
-    return Known(
+def _merge_evidence(one: HatiEvidence, other: HatiEvidence, *, pages: int = 1) -> HatiEvidence:
+    """Merge the evidence of two links. `pages` is 0 if both links are on the same page."""
+    return HatiEvidence(
         one.pages + pages,
         one.relevance + other.relevance * pages,
-        added(one.description, other.description),
+        add_counts(one.description, other.description),
         one.anchor | other.anchor,
         one.cohesive | other.cohesive,
     )
 
 
-def _described(text: str, path: str) -> dict[str, str]:
-    """URL → description, of lines of url⇥text."""
-    found: dict[str, str] = {}
+def _parse_descriptions(text: str, path: str) -> dict[str, str]:
+    """Parse lines of url⇥text to a dict of URL → description. Several lines for one URL are joined."""
+    descriptions: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
-        url, tab, told = line.partition("\t")
-        address = canonical(url.strip())
+        url, tab, description = line.partition("\t")
+        address = canonicalize_url(url.strip())
         if address is None or not tab:
             raise StrategyError(f"{path}:{number}: expected a URL, a tab and its description, found {line[:80]!r}")
-        found[address] = f"{found[address]} {told}" if address in found else told
-    return found
+        descriptions[address] = f"{descriptions[address]} {description}" if address in descriptions else description
+    return descriptions

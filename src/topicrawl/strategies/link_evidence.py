@@ -1,7 +1,7 @@
-"""What the first five pages with a link to a URL say about it: Safran et al. 2012, section III.1.D.
+"""Evidence about a URL from the first five pages that link to it: Safran et al. 2012, section III.1.D.
 
-Found keywords are the bits of a number; counts are by the keyword's place in the table. Both can be pooled without
-the pages at hand, so they travel with a waiting link in a few dozen characters.
+Matched keywords are bits of an integer. Counts are keyed by the number of the keyword in the table. Both can be merged
+without the pages, so the payload of a waiting link stores them in a few dozen characters.
 """
 
 from __future__ import annotations
@@ -10,113 +10,132 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from topicrawl.records import Carry, Link, Page
-from topicrawl.strategies.guided import PARENTS
+from topicrawl.models import JsonValue, Link, Page
+from topicrawl.strategies.classifier_guided import MAX_PARENTS
 from topicrawl.text.keyword_table import KeywordTable
-from topicrawl.text.tokens import words as tokenise
+from topicrawl.text.tokenizer import tokenise
 
 
 class Evidence(NamedTuple):
-    """Of one URL, from one page or from several together."""
+    """Evidence about one URL from one or more pages."""
 
-    pages: int  # how many pages had a say
-    url: int  # keywords found in its address
-    anchor: int  # keywords found in anchors
-    parents: Mapping[int, float]  # how often keywords that matter on those pages stand there
-    around: Mapping[int, float]  # and in the words around the links
+    pages: int  # number of pages
+    url: int  # keywords in the URL, as bits
+    anchor: int  # keywords in the anchor texts, as bits
+    parents: Mapping[int, float]  # counts of the keywords on the pages
+    around: Mapping[int, float]  # counts of the keywords around the links
 
-    def carry(self) -> list[Carry]:
-        """The evidence as plain values."""
-        return [self.pages, self.url, self.anchor, flat(self.parents), flat(self.around)]
+    def to_payload(self) -> list[JsonValue]:
+        """Return the evidence as plain values."""
+        return [self.pages, self.url, self.anchor, flatten_counts(self.parents), flatten_counts(self.around)]
 
     @classmethod
-    def of(cls, carry: Sequence[Any]) -> Evidence:
-        """The evidence that gave these values."""
-        pages, url, anchor, parents, around = carry
-        return cls(pages, url, anchor, unflat(parents), unflat(around))
+    def from_payload(cls, payload: Sequence[Any]) -> Evidence:
+        """Create the evidence from the values of `to_payload`."""
+        pages, url, anchor, parents, around = payload
+        return cls(pages, url, anchor, unflatten_counts(parents), unflatten_counts(around))
 
-    def joined(self, other: Evidence) -> Evidence:
-        """What two pages say together; of the sixth page on, only what was known.
+    def merge(self, other: Evidence) -> Evidence:
+        """Merge the evidence of another page. From the sixth page on, the evidence does not change.
 
         >>> one, two = Evidence(1, 1, 1, {0: 3.0}, {}), Evidence(1, 1, 2, {0: 1.0, 4: 2.0}, {})
-        >>> one.joined(two)
+        >>> one.merge(two)
         Evidence(pages=2, url=1, anchor=3, parents={0: 4.0, 4: 2.0}, around={})
         """
-        if self.pages >= PARENTS:
+        if self.pages >= MAX_PARENTS:
             return self
         return Evidence(
             self.pages + other.pages,
             self.url | other.url,
             self.anchor | other.anchor,
-            added(self.parents, other.parents),
-            added(self.around, other.around),
+            add_counts(self.parents, other.parents),
+            add_counts(self.around, other.around),
         )
 
 
-def url_words(url: str) -> list[str]:
-    """The words of an address, without its scheme.
+def split_url_words(url: str) -> list[str]:
+    """Return the words of a URL, without its scheme.
 
-    >>> url_words("http://money.cnn.com/data/markets?q=caf%C3%A9")
+    >>> split_url_words("http://money.cnn.com/data/markets?q=caf%C3%A9")
     ['money', 'cnn', 'com', 'data', 'markets', 'q', 'café']
     """
     rest = url.partition("://")[2]
     return tokenise(unquote(rest) if "%" in rest else rest)
 
 
-class Reader:
-    """Reads the evidence of links off a page.
+class EvidenceExtractor:
+    """Extracts the evidence about links from a page.
 
-    `table` sees WordNet's synonyms, as the paper has it for addresses and anchors; `plain` does not. On pages and
-    around links a keyword counts when it is among the `k` heaviest terms there.
+    `expanded_table` matches WordNet synonyms too, as the paper does for URLs and anchor texts. `exact_table` matches
+    only the keywords. On pages and around links, a keyword counts only if it is among the `k` terms with the largest
+    weights.
     """
 
-    def __init__(self, table: KeywordTable, plain: KeywordTable, *, k: int, rare: bool, texts: bool = True) -> None:
-        self._table, self._plain, self._k, self._rare = table, plain, k, rare
-        self._texts = texts  # whether pages and the words around links are looked at
+    def __init__(
+        self,
+        expanded_table: KeywordTable,
+        exact_table: KeywordTable,
+        *,
+        k: int,
+        uses_idf: bool,
+        reads_texts: bool = True,
+    ) -> None:
+        self._expanded_table, self._exact_table, self._max_terms, self._uses_idf = (
+            expanded_table,
+            exact_table,
+            k,
+            uses_idf,
+        )
+        self._reads_texts = reads_texts  # whether page text and the words around links count
 
-    def read(self, links: Sequence[Link], page: Page | None) -> dict[str, Evidence]:
-        """URL → what the page says about it with all its links there."""
-        parents = self._counted(page.words) if page is not None else {}
-        found: dict[str, Evidence] = {}
+    def extract_evidence(self, links: Sequence[Link], page: Page | None) -> dict[str, Evidence]:
+        """Return the evidence of a page for each URL that it links to (URL → evidence)."""
+        parents = self._count_keywords(page.words) if page is not None else {}
+        evidence: dict[str, Evidence] = {}
         for link in links:
-            anchor = self._table.found(tokenise(link.anchor or link.alt))
-            near = (*link.before, *link.after)
-            # Most links have no keyword near them, and that is seen sooner than counted.
-            around = self._counted(near) if self._plain.found(near) else {}
-            known = found.get(link.url)
-            if known is None:
-                address = self._table.found(url_words(link.url))
-                found[link.url] = Evidence(1, address, anchor, parents, around)
+            anchor = self._expanded_table.match_keywords(tokenise(link.anchor or link.alt))
+            words_around = (*link.before, *link.after)
+            # Most links have no keyword near them. Matching is faster than counting.
+            around = self._count_keywords(words_around) if self._exact_table.match_keywords(words_around) else {}
+            previous = evidence.get(link.url)
+            if previous is None:
+                address = self._expanded_table.match_keywords(split_url_words(link.url))
+                evidence[link.url] = Evidence(1, address, anchor, parents, around)
             else:
-                pooled = added(known.around, around)
-                found[link.url] = known._replace(anchor=known.anchor | anchor, around=pooled)
-        return found
+                pooled = add_counts(previous.around, around)
+                evidence[link.url] = previous._replace(anchor=previous.anchor | anchor, around=pooled)
+        return evidence
 
-    def _counted(self, words: Sequence[str]) -> dict[int, float]:
-        return self._plain.counts(words, heaviest=self._k, rare=self._rare) if self._texts else {}
-
-    def values(self, evidence: Evidence) -> tuple[float, float, float, float]:
-        """The four attributes: URL words, anchor text, parent pages, surrounding text, each 0 to 1."""
+    def _count_keywords(self, words: Sequence[str]) -> dict[int, float]:
+        """Return the counts of the keywords in a text."""
         return (
-            self._table.subset(evidence.url),
-            self._table.subset(evidence.anchor),
-            self._plain.cosine(evidence.parents) if evidence.parents else 0.0,
-            self._plain.cosine(evidence.around) if evidence.around else 0.0,
+            self._exact_table.count_keywords(words, heaviest=self._max_terms, use_idf=self._uses_idf)
+            if self._reads_texts
+            else {}
+        )
+
+    def compute_attributes(self, evidence: Evidence) -> tuple[float, float, float, float]:
+        """Return the four attributes, each from 0 to 1: URL words, anchor text, parent pages, surrounding text."""
+        return (
+            self._expanded_table.subset_similarity(evidence.url),
+            self._expanded_table.subset_similarity(evidence.anchor),
+            self._exact_table.cosine(evidence.parents) if evidence.parents else 0.0,
+            self._exact_table.cosine(evidence.around) if evidence.around else 0.0,
         )
 
 
-def added(one: Mapping[int, float], other: Mapping[int, float]) -> Mapping[int, float]:
-    """Counts of both."""
+def add_counts(one: Mapping[int, float], other: Mapping[int, float]) -> Mapping[int, float]:
+    """Return the sums of two dicts of counts."""
     if not one or not other:
         return one or other
     return {place: one.get(place, 0) + other.get(place, 0) for place in {**one, **other}}
 
 
-def flat(counts: Mapping[int, float]) -> list[Carry]:
-    """Counts as one plain list: a place, its count, and so on."""
+def flatten_counts(counts: Mapping[int, float]) -> list[JsonValue]:
+    """Return counts as one flat list: keyword number, count, keyword number, count, …"""
     return [number for place, count in counts.items() for number in (place, round(count, 3))]
 
 
-def unflat(numbers: Sequence[Any]) -> dict[int, float]:
-    """The counts that gave this list."""
+def unflatten_counts(numbers: Sequence[Any]) -> dict[int, float]:
+    """Create the counts from the list of `flatten_counts`."""
     return dict(zip(numbers[::2], numbers[1::2], strict=True))

@@ -1,21 +1,23 @@
 """NB2, NB4 and NB4 updatable: Safran, Althagafi and Che 2012, sections III and IV, figure 5, tables 1 and 2.
 
-Figure 5 keeps all links in one first-in-first-out queue and classifies a URL when it leaves the queue, with what the
-first five pages that link to it say. Here is how the frontier does the same:
+Figure 5 keeps all links in one first-in-first-out queue. It classifies a URL when the URL leaves the queue, with the
+evidence of the first five pages that link to it. The frontier does the same as follows:
 
-- A link is classified when it is found, and anew each time a further page links to it while it waits (`combine`, with
-  the evidence of the pages so far in its `carry`). The last answer before it is fetched is figure 5's answer.
-- Whatever figure 5 downloads waits at score 1, relevant or not: equal scores leave first found, first fetched.
-- A URL that is predicted relevant has level counter 0, any other that of the page it was found on plus 1; found on
-  several pages, the least counts, because a path of irrelevant pages is given up and not a page.
-- From `limit` on, figure 5 records a URL and does not fetch it. Nothing can be taken out of the frontier, and pages
-  still to come may prove the URL relevant; so it waits at score 0, behind all others, and is fetched only when
-  figure 5's queue would be empty. With `reserve=no` it is not followed at all: the crawl ends where the paper's does,
-  and what the page said about the URL is forgotten.
-- RT and IRT are the frontier's memory of what it has seen. Examples of irrelevant pages are in IRT from the start:
+- A link is classified when it is found, and again each time another page links to it while it waits (`merge`, with the
+  evidence of the pages so far in its payload). The last result before the fetch is the result of figure 5.
+- All links that figure 5 downloads wait with score 1, relevant or not. The frontier returns equal scores in the order
+  of insertion.
+- A URL that is predicted relevant has level counter 0. Any other URL has the counter of its page plus 1. If several
+  pages link to a URL, the smallest counter applies, because figure 5 gives up a path of irrelevant pages and not a
+  page.
+- If the counter reaches `limit`, figure 5 records the URL and does not fetch it. Here, links cannot leave the frontier,
+  and later pages may show that the URL is relevant. Therefore it waits with score 0 behind all others, and is fetched
+  only when the queue of figure 5 would be empty. With `reserve=no`, the link is not followed: the crawl ends where the
+  crawl of the paper ends, and the evidence of the page is lost.
+- The frontier's record of known URLs replaces the tables RT and IRT. Irrelevant examples are in IRT from the start:
   links to them are not followed.
 
-The paper's "<" downloads two irrelevant pages in a row; a third is given up.
+The "<" in the paper downloads two irrelevant pages in a row. The third is given up.
 """
 
 from __future__ import annotations
@@ -25,33 +27,45 @@ from dataclasses import dataclass
 from typing import Any
 
 from topicrawl.errors import StrategyError
-from topicrawl.records import Around, Carry, Link, Place, Visit
-from topicrawl.strategies.guided import PARENTS, Guided, Parents
-from topicrawl.strategies.link_evidence import Evidence, Reader
-from topicrawl.strategies.material import Material
-from topicrawl.strategies.training import Row
-from topicrawl.text.keyword_table import Related
-from topicrawl.text.wordnet import wordnet
+from topicrawl.models import JsonValue, Link, LinkContextLevel, Priority, Visit
+from topicrawl.strategies.classifier_guided import MAX_PARENTS, ClassifierGuidedStrategy, ParentsLookup
+from topicrawl.strategies.link_evidence import Evidence, EvidenceExtractor
+from topicrawl.strategies.training.training_data import TrainingData
+from topicrawl.strategies.training.training_set import TrainingRow
+from topicrawl.text.keyword_table import RelatedWords
+from topicrawl.text.wordnet import load_wordnet
 
 ATTRIBUTES: tuple[str, ...] = ("url_words", "anchor", "parents", "surrounding")
 
 
 @dataclass
-class Nb4(Guided):
-    """Follows links that naive Bayes takes for relevant by four attributes, and from others two pages far.
+class Nb4(ClassifierGuidedStrategy):
+    """Follows links that naive Bayes predicts relevant from four attributes, and other links for up to two pages.
 
         P(X | Relevant) · P(Relevant) > P(X | Irrelevant) · P(Irrelevant)                            (3)
 
-    X: for each of URL words, anchor text, parent pages and surrounding text whether its similarity to the topic's
-    keyword table (equation 2) is above its threshold. The left side over the sum of both is the `posterior`.
+    X: for each of URL words, anchor text, parent pages and surrounding text, whether its similarity to the topic's
+    keyword table (equation 2) is above its threshold. The left side divided by the sum of both sides is the
+    `posterior`.
 
-    The eight rows of table 2; a URL with four times yes weighs 5/48 against 0, one with four times no 1/96 against 1/8:
+    The eight rows of table 2. A URL with four times yes has the weights 5/48 and 0, a URL with four times no 1/96 and
+    1/8:
 
-    >>> from topicrawl.strategies.guides import Guide, Recipe
-    >>> rows = [(.25, .97, .64, .76), (.66, .67, .69, .65), (.32, .79, .60, .32), (0, .82, .67, .46),
-    ...         (.54, .89, .67, .29), (.12, .85, .29, .69), (0, .50, .20, .60), (.51, .50, .16, .18)]
-    >>> table_2 = Guide.fit(Recipe("nb", Nb4().thresholds(), smoothing=False), rows, [True] * 6 + [False] * 2)
-    >>> [round(table_2.predict(values), 4) for values in ((.31, .76, .61, .61), (.30, .75, .60, .60))]
+    >>> from topicrawl.strategies.training.classifiers import LinkClassifier, ClassifierConfig
+    >>> rows = [
+    ...     (0.25, 0.97, 0.64, 0.76),
+    ...     (0.66, 0.67, 0.69, 0.65),
+    ...     (0.32, 0.79, 0.60, 0.32),
+    ...     (0, 0.82, 0.67, 0.46),
+    ...     (0.54, 0.89, 0.67, 0.29),
+    ...     (0.12, 0.85, 0.29, 0.69),
+    ...     (0, 0.50, 0.20, 0.60),
+    ...     (0.51, 0.50, 0.16, 0.18),
+    ... ]
+    >>> table_2 = LinkClassifier.fit(
+    ...     ClassifierConfig("nb", Nb4().get_thresholds(), smoothing=False), rows, [True] * 6 + [False] * 2
+    ... )
+    >>> [round(table_2.predict(values), 4) for values in ((0.31, 0.76, 0.61, 0.61), (0.30, 0.75, 0.60, 0.60))]
     [1.0, 0.0769]
     """
 
@@ -59,142 +73,166 @@ class Nb4(Guided):
     family = "learning"
     paper = "Safran et al. 2012, III, Fig 5"
     attributes = ATTRIBUTES
-    context = Around.WORDS
+    link_context = LinkContextLevel.WITHOUT_SENTENCE
 
-    url: float = 0.30  # thresholds, to be exceeded
+    url: float = 0.30  # thresholds: the value must be above
     anchor: float = 0.75
     parents: float = 0.60
     surrounding: float = 0.60
-    limit: int = 3  # irrelevant pages in a row from which on a path is given up
-    reserve: bool = True  # whether what was given up is fetched when nothing else waits
-    ordered: bool = False  # whether links wait by their posterior instead of first in, first out
+    limit: int = 3  # number of irrelevant pages in a row at which a path is given up
+    reserve: bool = True  # whether given-up links are fetched when no other link waits
+    ordered: bool = False  # whether links are ordered by their posterior instead of first in, first out
     updatable: bool = False  # whether visited pages become training rows
-    most: int = 500  # such rows of each label that are kept
-    every: int = 25  # such rows between two trainings
+    most: int = 500  # maximum number of such rows per label
+    every: int = 25  # number of new rows between two training runs
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("limit", "most", "every"):
             if getattr(self, name) < 1:
                 raise StrategyError(f"{self.name}: {name} is {getattr(self, name)}, it must be 1 or more")
-        self._rows: list[list[Row]] = [[], [], []]  # examples; pages learned: irrelevant, relevant
-        self._since = 0
+        self._training_rows: list[list[TrainingRow]] = [[], [], []]  # examples; visited pages: irrelevant, relevant
+        self._rows_since_training = 0
 
-    def thresholds(self) -> tuple[float, ...]:
+    def get_thresholds(self) -> tuple[float, ...]:
+        """Return the thresholds of the attributes that this strategy uses."""
         return (self.url, self.anchor, self.parents, self.surrounding)[: len(self.attributes)]
 
-    def related(self) -> Related | None:
-        return wordnet().synonyms
+    def get_related_words(self) -> RelatedWords | None:
+        """Return the function that finds synonyms in WordNet."""
+        return load_wordnet().get_synonyms
 
-    def _tables(self, words: dict[str, float]) -> None:
-        super()._tables(words)
-        weighting, k = self.counted
+    def _build_keyword_tables(self, words: dict[str, float]) -> None:
+        """Build the keyword tables and the evidence extractor."""
+        super()._build_keyword_tables(words)
+        weighting, k = self.table_weighting
         texts = len(self.attributes) > 2
-        self._reader = Reader(self.table, self.plain, k=k, rare=weighting == "tf_idf", texts=texts)
-        self._refused = frozenset(self.setting.topic.irrelevant)
+        self._evidence_extractor = EvidenceExtractor(
+            self.expanded_table, self.exact_table, k=k, uses_idf=weighting == "tf_idf", reads_texts=texts
+        )
+        self._excluded_urls = frozenset(self.context.topic.irrelevant)
 
-    def _values(self, evidence: Evidence) -> tuple[float, ...]:
-        return self._reader.values(evidence)[: len(self.attributes)]
+    def _compute_attributes(self, evidence: Evidence) -> tuple[float, ...]:
+        """Return the values of the attributes that this strategy uses."""
+        return self._evidence_extractor.compute_attributes(evidence)[: len(self.attributes)]
 
-    def example(self, url: str, material: Material, parents: Parents) -> tuple[float, ...] | None:
-        found: Evidence | None = None
+    def compute_example_attributes(
+        self, url: str, training_data: TrainingData, parents: ParentsLookup
+    ) -> tuple[float, ...] | None:
+        """Return the attributes of an example URL from the pages that link to it, or None if there are no links."""
+        merged: Evidence | None = None
         for link in parents(url):
-            (evidence,) = self._reader.read([link], material.page(link.source)).values()
-            found = evidence if found is None else found.joined(evidence)
-        return None if found is None else self._values(found)
+            (evidence,) = self._evidence_extractor.extract_evidence(
+                [link], training_data.get_page(link.source)
+            ).values()
+            merged = evidence if merged is None else merged.merge(evidence)
+        return None if merged is None else self._compute_attributes(merged)
 
-    def place(self, links: Sequence[Link], visit: Visit) -> list[Place | None]:
-        level = visit.place.carry[1] if isinstance(visit.place.carry, list) else 0
-        places = {
-            url: self._place(int(level), evidence)  # type: ignore[arg-type]  # our own carry
-            for url, evidence in self._reader.read(links, visit.page).items()
-            if url not in self._refused
+    def score_links(self, links: Sequence[Link], visit: Visit) -> list[Priority | None]:
+        """Classify each link by the evidence of this page. Links to irrelevant examples are not followed."""
+        level = visit.priority.payload[1] if isinstance(visit.priority.payload, list) else 0
+        priorities = {
+            url: self._score_evidence(int(level), evidence)  # type: ignore[arg-type]  # payload of this strategy
+            for url, evidence in self._evidence_extractor.extract_evidence(links, visit.page).items()
+            if url not in self._excluded_urls
         }
-        found = [places.get(link.url) for link in links]
-        return [place if place and (place.score > 0 or self.reserve) else None for place in found]
+        candidates = [priorities.get(link.url) for link in links]
+        return [priority if priority and (priority.score > 0 or self.reserve) else None for priority in candidates]
 
-    def combine(self, old: Place, new: Place) -> Place:
-        if not isinstance(old.carry, list) or not isinstance(new.carry, list):
-            return old  # a seed stays in front
-        if old.carry[2] == PARENTS and old.carry[0] <= new.carry[0]:  # type: ignore[operator]  # our own carry
-            return old  # enough have spoken
-        evidence = Evidence.of(old.carry[2:]).joined(Evidence.of(new.carry[2:]))
-        return self._place(min(old.carry[0], new.carry[0]), evidence)  # type: ignore[type-var,arg-type]
+    def merge(self, old: Priority, new: Priority) -> Priority:
+        """Merge the evidence of another page, with the smaller level counter. A seed keeps its priority."""
+        if not isinstance(old.payload, list) or not isinstance(new.payload, list):
+            return old  # a seed keeps its priority
+        if old.payload[2] == MAX_PARENTS and old.payload[0] <= new.payload[0]:  # type: ignore[operator]  # payload of this strategy
+            return old  # the maximum number of pages is reached
+        evidence = Evidence.from_payload(old.payload[2:]).merge(Evidence.from_payload(new.payload[2:]))
+        return self._score_evidence(min(old.payload[0], new.payload[0]), evidence)  # type: ignore[type-var,arg-type]
 
-    def _place(self, level: int, evidence: Evidence) -> Place:
-        """A link found on a page of this level counter; both counters and the evidence travel with it."""
-        values = self._values(evidence)
-        posterior = self.judge.predict(values)
-        own = 0 if posterior > 0.5 else level + 1
-        score = (posterior if self.ordered else 1.0) if own < self.limit else 0.0
-        parts = (*zip(self.attributes, values, strict=True), ("posterior", posterior), ("level", float(own)))
-        return Place(score, [level, own, *evidence.carry()], parts)
+    def _score_evidence(self, level: int, evidence: Evidence) -> Priority:
+        """Return the priority of a link on a page with this level counter.
 
-    def fit(self, rows: Sequence[Row]) -> None:
-        super().fit(rows)
-        if self.updatable and not self._rows[0]:
-            self._rows[0] = list(rows)
+        The payload contains the counter of the page, the counter of the link and the evidence.
+        """
+        values = self._compute_attributes(evidence)
+        posterior = self.classifier.predict(values)
+        own_level = 0 if posterior > 0.5 else level + 1
+        score = (posterior if self.ordered else 1.0) if own_level < self.limit else 0.0
+        parts = (*zip(self.attributes, values, strict=True), ("posterior", posterior), ("level", float(own_level)))
+        return Priority(score, [level, own_level, *evidence.to_payload()], parts)
+
+    def train_classifier(self, rows: Sequence[TrainingRow]) -> None:
+        """Train the classifier, and keep the first rows as examples if the training set is updatable."""
+        super().train_classifier(rows)
+        if self.updatable and not self._training_rows[0]:
+            self._training_rows[0] = list(rows)
 
     def learn(self, visit: Visit) -> None:
-        if not self.updatable or visit.relevance is None or not isinstance(visit.place.carry, list):
+        """Add a visited page to an updatable training set, and retrain every `every` pages."""
+        if not self.updatable or visit.relevance is None or not isinstance(visit.priority.payload, list):
             return
-        values = tuple(round(value, 6) for value in self._values(Evidence.of(visit.place.carry[2:])))
-        relevant = visit.relevance >= self.setting.topic.threshold
-        kept = self._rows[1 + relevant]
-        kept.append(Row("", values, relevant))
-        del kept[: -self.most]
-        self._since += 1
-        if self._since >= self.every:
-            self._since = 0
-            self.fit(self._even())
+        values = tuple(
+            round(value, 6) for value in self._compute_attributes(Evidence.from_payload(visit.priority.payload[2:]))
+        )
+        relevant = self.context.is_relevant(visit)
+        rows = self._training_rows[1 + relevant]
+        rows.append(TrainingRow("", values, relevant))
+        del rows[: -self.most]
+        self._rows_since_training += 1
+        if self._rows_since_training >= self.every:
+            self._rows_since_training = 0
+            self.train_classifier(self._balance_rows())
 
-    def _even(self) -> list[Row]:
-        """The examples, and of the pages the last ones, as many of the one label as of the other."""
-        examples, irrelevant, relevant = self._rows
-        each = min(len(irrelevant), len(relevant))
-        return [*examples, *irrelevant[len(irrelevant) - each :], *relevant[len(relevant) - each :]]
+    def _balance_rows(self) -> list[TrainingRow]:
+        """Return the examples and the same number of the last visited pages of each label."""
+        examples, irrelevant, relevant = self._training_rows
+        count = min(len(irrelevant), len(relevant))
+        return [*examples, *irrelevant[len(irrelevant) - count :], *relevant[len(relevant) - count :]]
 
-    def state(self) -> Carry:
-        state: Any = super().state()
+    def get_state(self) -> JsonValue:
+        """Return the learned state as plain values."""
+        state: Any = super().get_state()
         if self.updatable:
-            state["rows"] = [[[int(row.relevant), *row.values] for row in rows] for rows in self._rows]
-            state["since"] = self._since
+            state["rows"] = [[[int(row.relevant), *row.values] for row in rows] for rows in self._training_rows]
+            state["since"] = self._rows_since_training
         return state  # type: ignore[no-any-return]
 
-    def restore(self, state: Any) -> None:
-        super().restore(state)
-        kept = state.get("rows", [[], [], []])
-        self._rows = [[Row("", tuple(values), bool(label)) for label, *values in rows] for rows in kept]
-        self._since = state.get("since", 0)
+    def restore_state(self, state: Any) -> None:
+        """Restore a state that `get_state` returned."""
+        super().restore_state(state)
+        saved = state.get("rows", [[], [], []])
+        self._training_rows = [
+            [TrainingRow("", tuple(values), bool(label)) for label, *values in rows] for rows in saved
+        ]
+        self._rows_since_training = state.get("since", 0)
 
 
 @dataclass
 class Nb2(Nb4):
-    """NB4's forerunner: decides by URL words and anchor text alone, without related words.
+    """Predecessor of NB4: naive Bayes with URL words and anchor text only, without related words.
 
         X = (URL words relevancy, anchor text relevancy)
 
-    After Taylan et al. 2011, as Safran et al. compare it; WordNet is what the latter add.
+    After Taylan et al. 2011, as compared by Safran et al., who add WordNet.
     """
 
     name = "nb2"
     paper = "Safran et al. 2012, IV b"
     attributes = ATTRIBUTES[:2]
-    context = Around.NOTHING
+    link_context = LinkContextLevel.NONE
 
     wordnet: bool = False
 
 
 @dataclass
 class Nb4Updatable(Nb4):
-    """NB4 that takes every visited page into its training set, with the label that the page turned out to deserve.
+    """NB4 that adds every visited page to its training set, with the relevance that the crawl measured.
 
         training set = examples + the last n relevant and the last n irrelevant pages visited,   n ≤ `most`
 
-    Examples stay; a page replaces the oldest one of its label. n is what there is of the rarer label: how often a
-    crawl meets irrelevant pages must not decide what the next link is taken for, or one that goes astray for a while
-    would find nothing relevant any more. The guide is trained anew after every `every` pages; links that wait keep
-    their place until a further page links to them.
+    Examples stay. A new page replaces the oldest page of its label. n is the number of pages of the rarer label, so the
+    classes stay balanced. Otherwise a crawl that visits irrelevant pages for a while would predict that every link is
+    irrelevant. The classifier is retrained after every `every` pages. Waiting links keep their score until another page
+    links to them.
     """
 
     name = "nb4_updatable"
@@ -205,12 +243,12 @@ class Nb4Updatable(Nb4):
 
 @dataclass
 class Nb4Ordered(Nb4):
-    """NB4 whose queue is sorted by how likely a link is relevant.
+    """NB4 with a queue sorted by the probability that a link is relevant.
 
         priority(X) = P(X | Relevant) · P(Relevant) / Σ over both classes
 
-    The paper's queue is first in, first out; the posteriors of naive Bayes are crowded near 0 and 1, so this is a
-    variant of ours.
+    The queue of the paper is first in, first out. Naive Bayes posteriors cluster near 0 and 1. This variant is not from
+    the paper.
     """
 
     name = "nb4_ordered"

@@ -1,4 +1,4 @@
-"""What the semantic crawlers share: an ontology, and a likeness of texts that is worked out once for each anchor."""
+"""Base classes of the semantic crawlers: ontology, text similarity and a cache of anchor similarities."""
 
 from __future__ import annotations
 
@@ -8,89 +8,95 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from topicrawl.errors import StrategyError
-from topicrawl.records import Link, Page, Place, Visit
-from topicrawl.relevance.likeness import Terms
-from topicrawl.strategies.material import file_text
-from topicrawl.strategies.strategy import Setting, Strategy
+from topicrawl.models import Link, Page, Priority, Visit
+from topicrawl.relevance.term_similarity import OntologyTerms
+from topicrawl.strategies.base import Strategy, StrategyContext
+from topicrawl.strategies.training.training_data import read_text_file
 from topicrawl.text import thesaurus
 from topicrawl.text.ontology import Ontology
-from topicrawl.text.tokens import words as tokenise
-from topicrawl.text.wordnet import wordnet
+from topicrawl.text.tokenizer import tokenise
+from topicrawl.text.wordnet import load_wordnet
 from topicrawl.topic import Topic
 
-#: Anchors whose likeness is kept: a site's menu is on all its pages.
-_KEPT = 10_000
+#: Size of the cache of anchor similarities. A site repeats the anchors of its menu on all pages.
+_CACHED_ANCHORS = 10_000
 
 
-def open_ontology(file: str, topic: Topic, strategy: str) -> Ontology:
-    """The thesaurus that a parameter names, or WordNet."""
-    if file:
+def load_ontology(path: str, topic: Topic, strategy_name: str) -> Ontology:
+    """Return the thesaurus in the file at `path`, or WordNet if `path` is empty."""
+    if path:
         try:
-            return thesaurus.read(file_text(file, strategy), file, topic.languages)
+            return thesaurus.parse_thesaurus(read_text_file(path, strategy_name), path, topic.languages)
         except ValueError as error:
-            raise StrategyError(f"{strategy}: {error}") from error
+            raise StrategyError(f"{strategy_name}: {error}") from error
     if topic.lexicon.language != "en":
         raise StrategyError(
-            f"{strategy}: WordNet knows English, the topic is in {topic.lexicon.language!r}: "
-            f"name a thesaurus of that language with ontology=FILE"
+            f"{strategy_name}: WordNet supports only English, but the topic is in {topic.lexicon.language!r}: "
+            f"give a thesaurus of that language with ontology=FILE"
         )
-    return wordnet()
+    return load_wordnet()
 
 
 @dataclass
-class Semantic(Strategy):
-    """A link is worth what its anchor, and perhaps its page, means to the topic."""
+class SemanticStrategy(Strategy):
+    """Scores a link by the semantic similarity of its anchor text, and optionally its page, to the topic."""
 
     family = "semantic"
 
-    page: float = 0.0  # weight of the page
-    anchor: float = 1.0  # weight of the anchor
-    ontology: str = ""  # file of a thesaurus, as SKOS or as a table; empty: WordNet
+    page: float = 0.0  # weight of the page similarity
+    anchor: float = 1.0  # weight of the anchor similarity
+    ontology: str = ""  # thesaurus file, SKOS or a table; empty: WordNet
 
     def __post_init__(self) -> None:
         if self.page < 0 or self.anchor < 0 or not self.page + self.anchor:
             raise StrategyError(f"{self.name}: page and anchor are weights of 0 or more, not both 0")
 
-    def begin(self, setting: Setting) -> None:
-        super().begin(setting)
-        net = open_ontology(self.ontology, setting.topic, self.name)
-        terms = Terms(setting.topic, net)
-        if self.ontology and not any(map(net.senses, terms.topic)):
+    def bind(self, context: StrategyContext) -> None:
+        """Load the ontology and prepare the similarity measure."""
+        super().bind(context)
+        ontology = load_ontology(self.ontology, context.topic, self.name)
+        terms = OntologyTerms(context.topic, ontology)
+        if self.ontology and not any(map(ontology.get_senses, terms.topic_weights)):
             raise StrategyError(
-                f"{self.name}: {self.ontology} knows none of the topic's words: name the topic in its terms"
+                f"{self.name}: {self.ontology} contains none of the topic's words: describe the topic with its terms"
             )
-        self.open(setting.topic, terms)
-        self._anchors: Callable[[str], float] = lru_cache(_KEPT)(self._anchor)
+        self.prepare_similarity(context.topic, terms)
+        self._cached_anchor_similarity: Callable[[str], float] = lru_cache(_CACHED_ANCHORS)(
+            self._compute_anchor_similarity
+        )
 
     @abstractmethod
-    def open(self, topic: Topic, terms: Terms) -> None:
-        """Take up the topic, and its terms in the ontology."""
+    def prepare_similarity(self, topic: Topic, terms: OntologyTerms) -> None:
+        """Prepare the similarity measure for a topic and its terms in the ontology."""
 
     @abstractmethod
-    def alike(self, words: Sequence[str]) -> float:
-        """How alike a text is to the topic, from 0 to 1."""
+    def compute_similarity(self, words: Sequence[str]) -> float:
+        """Return the similarity of a text to the topic, from 0 to 1."""
 
-    def page_alike(self, page: Page) -> float:
-        return self.alike([*tokenise(page.title), *page.words])
+    def compute_page_similarity(self, page: Page) -> float:
+        """Return the similarity of a page, including its title, to the topic."""
+        return self.compute_similarity([*tokenise(page.title), *page.words])
 
-    def _anchor(self, text: str) -> float:
-        return self.alike(tokenise(text))
+    def _compute_anchor_similarity(self, text: str) -> float:
+        """Return the similarity of an anchor text to the topic."""
+        return self.compute_similarity(tokenise(text))
 
-    def place(self, links: Sequence[Link], visit: Visit) -> list[Place | None]:
-        on_page = self.page_alike(visit.page) if self.page and visit.page else 0.0
+    def score_links(self, links: Sequence[Link], visit: Visit) -> list[Priority | None]:
+        """Return the weighted mean of page and anchor similarity for each link."""
+        on_page = self.compute_page_similarity(visit.page) if self.page and visit.page else 0.0
         page, anchor = self.page / (self.page + self.anchor), self.anchor / (self.page + self.anchor)
-        in_anchors = [self._anchors(link.anchor or link.alt) if anchor else 0.0 for link in links]
+        in_anchors = [self._cached_anchor_similarity(link.anchor or link.alt) if anchor else 0.0 for link in links]
         return [
-            Place(page * on_page + anchor * in_anchor, None, (("page", on_page), ("anchor", in_anchor)))
+            Priority(page * on_page + anchor * in_anchor, None, (("page", on_page), ("anchor", in_anchor)))
             for in_anchor in in_anchors
         ]
 
 
 @dataclass
-class TermByTerm(Semantic):
-    """A semantic crawler that compares each term of a text with each of the topic."""
+class TermSimilarityStrategy(SemanticStrategy):
+    """Semantic crawler that compares each term of a text with each term of the topic."""
 
-    least: float = 0.0  # similarities of terms below this count as none; 0: all count
+    least: float = 0.0  # term similarities below this value count as 0
 
     def __post_init__(self) -> None:
         super().__post_init__()

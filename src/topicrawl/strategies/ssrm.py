@@ -1,7 +1,7 @@
-"""The semantic crawler by the Semantic Similarity Retrieval Model: Batsakis 2007, section 3.3.2, equations 4 and 9.
+"""Semantic crawler with the Semantic Similarity Retrieval Model: Batsakis 2007, section 3.3.2, equations 4 and 9.
 
-The page a link leads to is represented by the link's anchor text, as in the thesis; `page` adds the page the link
-stands on.
+The anchor text of a link represents its target page, as in the thesis. The parameter `page` adds the page that contains
+the link.
 """
 
 from __future__ import annotations
@@ -10,30 +10,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from topicrawl.errors import StrategyError
-from topicrawl.relevance.likeness import Likeness, Terms
-from topicrawl.relevance.semantic import Li, bounded, ssrm
-from topicrawl.strategies.semantic import TermByTerm
+from topicrawl.relevance.semantic_similarity import LiMeasure, scale_to_unit, ssrm
+from topicrawl.relevance.term_similarity import OntologyTerms, TermSimilarity
+from topicrawl.strategies.semantic import TermSimilarityStrategy
 from topicrawl.topic import Topic
 
 
 @dataclass
-class Ssrm(TermByTerm):
-    """A link is worth the similarity of its anchor to the topic in the Semantic Similarity Retrieval Model.
+class Ssrm(TermSimilarityStrategy):
+    """Scores a link by the similarity of its anchor text to the topic in the Semantic Similarity Retrieval Model.
 
         Priority(i) = Σₖ Σⱼ sim(tₖ, tⱼ)·wik·wqj / (√Σⱼ wij² · √Σⱼ wqj²),   sim = exp(−a·L)·tanh(b·H)   (9, 4)
 
-    tₖ, tⱼ: terms of the anchor i and of the topic q; w: their tf·idf weights; L: steps between the terms; H: depth of
-    what they have in common. The printed form has no bound: x / (1 + x) brings it between 0 and 1 and keeps the order.
-    `form=original` divides by Σₖ Σⱼ wik·wqj, as the model's authors do, which needs no bound.
+    tₖ, tⱼ: terms of the anchor i and of the topic q; w: their tf·idf weights; L: the number of steps between the terms;
+    H: the depth of their common ancestor. The printed form has no upper bound: x / (1 + x) maps it to the range from 0
+    to 1 and keeps the order. `form=original` divides by Σₖ Σⱼ wik·wqj, as the authors of the model do. It needs no
+    mapping.
 
-    An anchor of the topic's own single word: 1 as printed, so ½.
+    An anchor that is the only word of the topic scores 1 as printed, so ½.
 
     >>> from random import Random
     >>> from topicrawl.relevance.vsm import Vsm
-    >>> from topicrawl.strategies.strategy import Setting
+    >>> from topicrawl.strategies.base import StrategyContext
     >>> crawler = Ssrm()
-    >>> crawler.begin(Setting(Topic.of("asthma"), Vsm(Topic.of("asthma")), Random(0)))
-    >>> round(crawler.alike(["asthma"]), 6), crawler.alike(["zzzz"])
+    >>> crawler.bind(StrategyContext(Topic.of("asthma"), Vsm(Topic.of("asthma")), Random(0)))
+    >>> round(crawler.compute_similarity(["asthma"]), 6), crawler.compute_similarity(["zzzz"])
     (0.5, 0.0)
     """
 
@@ -41,8 +42,8 @@ class Ssrm(TermByTerm):
     paper = "Batsakis 2007, 3.3.2, Eq 4, 9"
 
     form: str = "printed"  # printed or original
-    a: float = 0.2  # how fast similarity falls with the length of the path
-    b: float = 0.6  # how fast it rises with depth
+    a: float = 0.2  # rate at which the similarity falls with the length of the path
+    b: float = 0.6  # rate at which it rises with the depth
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -51,12 +52,14 @@ class Ssrm(TermByTerm):
         if self.a < 0 or self.b <= 0:
             raise StrategyError("ssrm: a must be 0 or more and b above 0")
 
-    def open(self, topic: Topic, terms: Terms) -> None:
-        self._likeness = Likeness(terms, Li(self.a, self.b), least=self.least)
+    def prepare_similarity(self, topic: Topic, terms: OntologyTerms) -> None:
+        """Create the term similarity of equation 4."""
+        self._term_similarity = TermSimilarity(terms, LiMeasure(self.a, self.b), min_similarity=self.least)
 
-    def alike(self, words: Sequence[str]) -> float:
-        likeness = self._likeness
-        rows = likeness.rows(likeness.terms.counts(words))
+    def compute_similarity(self, words: Sequence[str]) -> float:
+        """Return the similarity of a text to the topic (equation 9), from 0 to 1."""
+        likeness = self._term_similarity
+        rows = likeness.build_rows(likeness.terms.count_terms(words))
         if self.form == "original":
-            return min(1.0, ssrm(rows, likeness.topic, printed=False))
-        return bounded(ssrm(rows, likeness.topic))
+            return min(1.0, ssrm(rows, likeness.topic_weights, printed=False))
+        return scale_to_unit(ssrm(rows, likeness.topic_weights))

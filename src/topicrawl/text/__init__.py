@@ -1,1 +1,1 @@
-"""From words to vectors; pure."""
+"""Text processing: tokens, stems, sentences, collocations, vectors and ontologies."""

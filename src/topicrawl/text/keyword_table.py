@@ -1,7 +1,7 @@
-"""How much of a topic's keyword table a short text, a URL or a page holds.
+"""Match a topic's keyword table against a short text, a URL or a page.
 
-Safran et al. 2012, section III.1.D and equation 2; Hati et al. 2010, sections 4.3 and 5.2 to 5.4. Found keywords are
-the bits of a number, in the order of the table, so that what several texts hold together is `|`.
+Safran et al. 2012, section III.1.D and equation 2; Hati et al. 2010, sections 4.3 and 5.2 to 5.4. The matched keywords
+are the bits of an integer, in the order of the table, so that the matches of several texts are combined with `|`.
 """
 
 from __future__ import annotations
@@ -11,121 +11,127 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import nlargest
 from math import fsum, sqrt
 
-from topicrawl.text.lexicon import Lexicon
-from topicrawl.text.tokens import words as tokenise
+from topicrawl.text.lexicon import LanguageLexicon
+from topicrawl.text.tokenizer import tokenise
 
-_CACHED = 200_000  # words whose answers are kept
+_MAX_CACHED_WORDS = 200_000  # words whose matches are cached
 
-#: Words that mean the same as a word, or belong to it.
-Related = Callable[[str], Iterable[str]]
+#: Returns the words that are synonyms of a word or otherwise related to it.
+RelatedWords = Callable[[str], Iterable[str]]
 
 
 class KeywordTable:
-    """Keywords with weights, and what of them is found.
+    """Keywords with weights.
 
         Similarity = Σ wᵢ·vᵢ / (√Σ wᵢ² · √Σ vᵢ²)                                                     (2)
 
-    wᵢ: a keyword's weight in the table; vᵢ: its weight in the other table. Where that is a copy of the found keywords
-    with the weights of this one, the similarity is √(Σ over found wᵢ² / Σ wᵢ²).
+    wᵢ: a keyword's weight in the table; vᵢ: its weight in the other table. If the other table has the matched keywords
+    with the weights of this one, the similarity is √(Σ over matched wᵢ² / Σ wᵢ²).
 
-    >>> from topicrawl.text.lexicon import lexicon
-    >>> table = KeywordTable({"stock": 1.0, "market": 0.75}, lexicon("en"))
-    >>> [round(table.subset(table.found(text.split())), 3) for text in ("the stocks", "stock markets", "owls")]
+    >>> from topicrawl.text.lexicon import load_lexicon
+    >>> table = KeywordTable({"stock": 1.0, "market": 0.75}, load_lexicon("en"))
+    >>> [
+    ...     round(table.subset_similarity(table.match_keywords(text.split())), 3)
+    ...     for text in ("the stocks", "stock markets", "owls")
+    ... ]
     [0.8, 1.0, 0.0]
     """
 
-    def __init__(self, words: Mapping[str, float], lexicon: Lexicon, related: Related | None = None) -> None:
+    def __init__(
+        self, words: Mapping[str, float], lexicon: LanguageLexicon, related: RelatedWords | None = None
+    ) -> None:
         self.words = dict(words)
         self.lexicon = lexicon
         tokens = [token for word in words for token in tokenise(word)]
-        # The topic's own words are never stop words: "The Who" is a topic, and "computer" is a keyword.
-        self._own = frozenset(token for token in tokens if not lexicon.terms([token]))
+        # The words of the topic are never stop words: "The Who" is a topic, and "computer" is a keyword.
+        self._keep_words = frozenset(token for token in tokens if not lexicon.extract_terms([token]))
         terms: dict[str, float] = {}
-        means: dict[str, list[str]] = {}  # term → the words it stands for
+        words_of_term: dict[str, list[str]] = {}  # term → its words
         for word, weight in words.items():
             for token in tokenise(word):
-                for term in lexicon.terms([token], self._own):
+                for term in lexicon.extract_terms([token], self._keep_words):
                     terms[term] = max(terms.get(term, 0.0), weight)
-                    means.setdefault(term, []).append(token)
+                    words_of_term.setdefault(term, []).append(token)
         self.terms = tuple(terms)
         self.weights = tuple(terms.values())
         self._squares = [weight * weight for weight in self.weights]
-        self._length = sqrt(fsum(self._squares))
-        self._place = {term: index for index, term in enumerate(self.terms)}
-        self._bits = self._expanded(means, related)
-        self._known: dict[str, int] = {}
-        self._subsets: dict[int, float] = {0: 0.0}
+        self._norm = sqrt(fsum(self._squares))
+        self._index = {term: index for index, term in enumerate(self.terms)}
+        self._term_bits = self._expand_terms(words_of_term, related)
+        self._word_bits: dict[str, int] = {}
+        self._subset_similarities: dict[int, float] = {0: 0.0}
 
-    def _expanded(self, means: Mapping[str, Sequence[str]], related: Related | None) -> dict[str, int]:
-        """Term → the keywords that it stands for: itself, and with `related` those it is related to.
+    def _expand_terms(self, words_of_term: Mapping[str, Sequence[str]], related: RelatedWords | None) -> dict[str, int]:
+        """Return term → bits of the keywords that it matches: itself, and with `related` the related keywords.
 
-        The papers extend the words of the text; being related is mutual, so extending the keywords comes to the same.
+        The papers expand the words of the text. The relation is symmetric, so expanding the keywords is equivalent.
         """
-        bits = {term: 1 << index for term, index in self._place.items()}
-        for term, index in self._place.items():
-            for other in (found for word in means[term] for found in related(word)) if related else ():
+        bits = {term: 1 << index for term, index in self._index.items()}
+        for term, index in self._index.items():
+            for other in (match for word in words_of_term[term] for match in related(word)) if related else ():
                 tokens = tokenise(other)
-                # Of "stock exchange" neither word alone means what both mean together.
-                for match in self.lexicon.terms(tokens) if len(tokens) == 1 else ():
+                # A single word of "stock exchange" does not mean the same as the phrase.
+                for match in self.lexicon.extract_terms(tokens) if len(tokens) == 1 else ():
                     bits[match] = bits.get(match, 0) | 1 << index
         return bits
 
-    def found(self, words: Sequence[str]) -> int:
-        """The keywords among words and what is related to them."""
-        # Asking a plain dictionary stays in C, and nearly all words are known and no keywords.
-        hits = list(map(self._known.get, words))
+    def match_keywords(self, words: Sequence[str]) -> int:
+        """Return the bits of the keywords that the words match, directly or as related words."""
+        # A plain dictionary is fast, and nearly all words are cached and match no keyword.
+        hits = list(map(self._word_bits.get, words))
         if None in hits:
-            hits = [self._learned(word) if hit is None else hit for word, hit in zip(words, hits, strict=True)]
+            hits = [self._match_word(word) if hit is None else hit for word, hit in zip(words, hits, strict=True)]
         bits = 0
         if any(hits):
             for hit in hits:
                 bits |= hit or 0
         return bits
 
-    def _learned(self, word: str) -> int:
-        if len(self._known) >= _CACHED:
-            self._known.clear()
+    def _match_word(self, word: str) -> int:
+        """Match a word that is not cached."""
+        if len(self._word_bits) >= _MAX_CACHED_WORDS:
+            self._word_bits.clear()
         hit = 0
-        for term in self.lexicon.terms([word], self._own):
-            hit |= self._bits.get(term, 0)
-        self._known[word] = hit
+        for term in self.lexicon.extract_terms([word], self._keep_words):
+            hit |= self._term_bits.get(term, 0)
+        self._word_bits[word] = hit
         return hit
 
-    def counts(self, words: Sequence[str], *, heaviest: int = 0, rare: bool = False) -> dict[int, float]:
-        """Place of a keyword in the table → how often words have it, without what is related.
+    def count_keywords(self, words: Sequence[str], *, heaviest: int = 0, use_idf: bool = False) -> dict[int, float]:
+        """Count the keywords among words, without related words: index in the table → count.
 
-        With `heaviest` only for keywords than which fewer than so many terms of the text weigh more: its own table of
-        so many keywords, where terms as heavy as the last are in too. `rare`: counts are weighed by idf.
+        With `heaviest`, only keywords among that many heaviest terms of the text are returned, including ties with the
+        last one. With `use_idf`, the counts are multiplied by idf.
         """
-        terms = self.lexicon.terms(words, self._own)
-        if self._place.keys().isdisjoint(terms):
+        terms = self.lexicon.extract_terms(words, self._keep_words)
+        if self._index.keys().isdisjoint(terms):
             return {}
         weights: dict[str, float] = dict(Counter(terms))
-        if rare:
+        if use_idf:
             weights = {term: count * self.lexicon.idf(term) for term, count in weights.items()}
         least = min(nlargest(heaviest, weights.values())) if heaviest else 0.0
         return {
             index: weights[term]
-            for term, index in self._place.items()
+            for term, index in self._index.items()
             if term in weights and weights[term] >= least and weights[term] > 0
         }
 
-    def subset(self, bits: int) -> float:
-        """Equation 2 for the found keywords with the table's own weights."""
-        if bits not in self._subsets:
-            if len(self._subsets) >= _CACHED:
-                self._subsets = {0: 0.0}
+    def subset_similarity(self, bits: int) -> float:
+        """Return equation 2 for matched keywords with the weights of this table."""
+        if bits not in self._subset_similarities:
+            if len(self._subset_similarities) >= _MAX_CACHED_WORDS:
+                self._subset_similarities = {0: 0.0}
             squares = [square for index, square in enumerate(self._squares) if bits >> index & 1]
-            self._subsets[bits] = min(1.0, sqrt(fsum(squares)) / self._length)
-        return self._subsets[bits]
+            self._subset_similarities[bits] = min(1.0, sqrt(fsum(squares)) / self._norm)
+        return self._subset_similarities[bits]
 
-    def share(self, bits: int) -> float:
-        """How many of the keywords were found, of all."""
+    def matched_share(self, bits: int) -> float:
+        """Return the share of the keywords that are matched."""
         return bits.bit_count() / len(self.terms) if self.terms else 0.0
 
     def cosine(self, counts: Mapping[int, float]) -> float:
-        """Equation 2 for weights from another text."""
+        """Return equation 2 for weights from another text."""
         length = sqrt(fsum(value * value for value in counts.values()))
-        if not length or not self._length:
+        if not length or not self._norm:
             return 0.0
-        return min(1.0, fsum(self.weights[index] * value for index, value in counts.items()) / (length * self._length))
+        return min(1.0, fsum(self.weights[index] * value for index, value in counts.items()) / (length * self._norm))

@@ -1,8 +1,7 @@
-"""What a language contributes: which words carry no meaning, which words are one, how rare each is.
+"""Language resources: stop words, stems and inverse document frequencies.
 
-Stems are Porter's original for English and Snowball's for other languages. Rarity is an inverse document
-frequency from general word counts, so that it is the same for the first page of a crawl and the last.
-Tables are read when they are first asked for.
+English uses the original Porter stemmer, other languages use Snowball stemmers. The idf comes from general word counts
+of the language, so that it is the same for the first and the last page of a crawl. The tables are loaded at first use.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from importlib import resources
 
 import Stemmer
 
-#: ISO 639-1 → the name of its algorithm. The papers stem English with Porter's original, not its successor.
-ALGORITHMS = {
+#: ISO 639-1 code → stemming algorithm. The papers use Porter's original algorithm, not its successor.
+STEMMING_ALGORITHMS = {
     "ar": "arabic",
     "ca": "catalan",
     "cs": "czech",
@@ -52,41 +51,41 @@ ALGORITHMS = {
     "tr": "turkish",
     "yi": "yiddish",
 }
-_SAME = {"nb": "no", "nn": "no"}
-#: Entries of the cache in front of the stemmer, about 6 MB: what is rarer is seldom said twice.
-_CACHED = 50_000
-#: No word of any language has more letters. What has is data, and a host could fill the memory with it.
-LONGEST_WORD = 256
+_LANGUAGE_ALIASES = {"nb": "no", "nn": "no"}
+#: Entries of the term cache, about 6 MB. Rarer words are seldom repeated.
+_CACHE_SIZE = 50_000
+#: Longer tokens are data, not words. Without this limit a host could fill the memory with them.
+MAX_WORD_LENGTH = 256
 
 
-class Lexicon:
-    """The words of one language; ask `lexicon(language)` for it.
+class LanguageLexicon:
+    """Stop words, stems and idf of one language. Use `load_lexicon(language)` to get an instance.
 
-    >>> english = lexicon("en")
-    >>> english.terms(["the", "hunting", "owls", "of", "a", "forest"])
+    >>> english = load_lexicon("en")
+    >>> english.extract_terms(["the", "hunting", "owls", "of", "a", "forest"])
     ['hunt', 'owl', 'forest']
-    >>> english.terms(["the", "who", "reports"], keep=frozenset({"who"}))
+    >>> english.extract_terms(["the", "who", "reports"], keep_words=frozenset({"who"}))
     ['who', 'report']
     """
 
     def __init__(self, language: str) -> None:
         self.language = language
-        algorithm = ALGORITHMS.get(language, "")
-        # An older PyStemmer knows fewer languages; ours has a cache of its own, faster than its.
-        known = algorithm in Stemmer.algorithms()
-        self._stemmer = Stemmer.Stemmer(algorithm, 0) if known else None
-        self._terms: dict[str, str] = {}  # word → its term, or "" when it is none
+        algorithm = STEMMING_ALGORITHMS.get(language, "")
+        # Older versions of PyStemmer support fewer languages. The cache of this class is faster than PyStemmer's.
+        is_supported = algorithm in Stemmer.algorithms()
+        self._stemmer = Stemmer.Stemmer(algorithm, 0) if is_supported else None
+        self._term_cache: dict[str, str] = {}  # word → term, or "" for a stop word
 
     @cached_property
-    def stop(self) -> frozenset[str]:
-        """Words that say nothing about a topic."""
-        lines = _data(f"stop.{self.language}.txt").decode().splitlines()
+    def stop_words(self) -> frozenset[str]:
+        """Stop words of the language."""
+        lines = _read_data_file(f"stop.{self.language}.txt").decode().splitlines()
         return frozenset(line for line in lines if not line.startswith("#"))
 
     def stem(self, word: str) -> str:
-        """The common form of a word's inflections.
+        """Return the stem of a word.
 
-        >>> lexicon("en").stem("relational"), lexicon("de").stem("häuser"), lexicon("xx").stem("häuser")
+        >>> load_lexicon("en").stem("relational"), load_lexicon("de").stem("häuser"), load_lexicon("xx").stem("häuser")
         ('relat', 'haus', 'häuser')
         """
         if self._stemmer is None:
@@ -94,91 +93,97 @@ class Lexicon:
         stem: str = self._stemmer.stemWord(word)
         return stem
 
-    def terms(self, words: Iterable[str], keep: frozenset[str] = frozenset()) -> list[str]:
-        """Stems of words in their order, without stop words, single letters and data; words in `keep` stay."""
-        if keep:
-            known = list(words)
-            pairs = zip(known, self.aligned(known), strict=True)
-            return [found for word, term in pairs if (found := self.stem(word) if word in keep else term)]
-        return list(filter(None, self.aligned(words)))
+    def extract_terms(self, words: Iterable[str], keep_words: frozenset[str] = frozenset()) -> list[str]:
+        """Return the stems of words in their order, without stop words, single letters and over-long tokens.
 
-    def aligned(self, words: Iterable[str]) -> list[str]:
-        """One term for each word, "" for stop words and single letters.
+        Words in `keep_words` are never dropped.
+        """
+        if keep_words:
+            word_list = list(words)
+            pairs = zip(word_list, self.align_terms(word_list), strict=True)
+            return [stem for word, term in pairs if (stem := self.stem(word) if word in keep_words else term)]
+        return list(filter(None, self.align_terms(words)))
 
-        >>> lexicon("en").aligned(["the", "owls"])
+    def align_terms(self, words: Iterable[str]) -> list[str]:
+        """Return one term for each word, with "" for stop words and single letters.
+
+        >>> load_lexicon("en").align_terms(["the", "owls"])
         ['', 'owl']
         """
         words = words if isinstance(words, list | tuple) else list(words)
-        # Asking a plain dictionary stays in C; the few words that are new come after.
-        found = list(map(self._terms.get, words))
+        # A dictionary lookup for all words is fast; the few new words follow.
+        terms = list(map(self._term_cache.get, words))
         at = -1
-        for _ in range(found.count(None)):
-            at = found.index(None, at + 1)
-            found[at] = self._learned(words[at])
-        return found  # type: ignore[return-value]  # every word is known by now
+        for _ in range(terms.count(None)):
+            at = terms.index(None, at + 1)
+            terms[at] = self._cache_term(words[at])
+        return terms  # type: ignore[return-value]  # every word has a term now
 
-    def term(self, word: str) -> str:
-        """The term of one word, "" for a stop word or a single letter.
+    def get_term(self, word: str) -> str:
+        """Return the term of one word, or "" for a stop word or a single letter.
 
-        >>> lexicon("en").term("owls"), lexicon("en").term("the")
+        >>> load_lexicon("en").get_term("owls"), load_lexicon("en").get_term("the")
         ('owl', '')
         """
-        term = self._terms.get(word)
-        return self._learned(word) if term is None else term
+        term = self._term_cache.get(word)
+        return self._cache_term(word) if term is None else term
 
-    def _learned(self, word: str) -> str:
-        (term,) = self.unremembered([word])
-        if len(word) <= LONGEST_WORD:
-            if len(self._terms) >= _CACHED:
-                self._terms.clear()
-            self._terms[word] = term
+    def _cache_term(self, word: str) -> str:
+        """Compute the term of a word and add it to the cache."""
+        (term,) = self.compute_terms([word])
+        if len(word) <= MAX_WORD_LENGTH:
+            if len(self._term_cache) >= _CACHE_SIZE:
+                self._term_cache.clear()
+            self._term_cache[word] = term
         return term
 
-    def unremembered(self, words: list[str]) -> list[str]:
-        """As `aligned`, for whoever remembers the terms of words by other means.
+    def compute_terms(self, words: list[str]) -> list[str]:
+        """Compute the terms of words like `align_terms`, without the cache. For callers with their own cache.
 
-        >>> lexicon("en").unremembered(["the", "owls"])
+        >>> load_lexicon("en").compute_terms(["the", "owls"])
         ['', 'owl']
         """
-        stop = self.stop
+        stop_set = self.stop_words
         stems = words if self._stemmer is None else self._stemmer.stemWords(words)
         return [
-            stem if (1 < len(word) <= LONGEST_WORD and word not in stop) or _stands_alone(word, stop) else ""
+            stem
+            if (1 < len(word) <= MAX_WORD_LENGTH and word not in stop_set) or _is_single_character_word(word, stop_set)
+            else ""
             for word, stem in zip(words, stems, strict=True)
         ]
 
-    def weights(self, words: Iterable[str]) -> dict[str, float]:
-        """Term → how often it occurs, times its idf: a page's vector before any scaling.
+    def compute_weights(self, words: Iterable[str]) -> dict[str, float]:
+        """Return term → occurrences times idf: the vector of a text before normalisation.
 
-        >>> lexicon("xx").weights(["owl", "night", "owl"])
+        >>> load_lexicon("xx").compute_weights(["owl", "night", "owl"])
         {'owl': 2.0, 'night': 1.0}
         """
-        # Counting first: a page repeats its words, and the large table is asked for each only once.
+        # Words are counted first, because texts repeat words and the lookup is slower.
         counts = Counter(words)
-        found: dict[str, int] = {}
-        for term, count in zip(self.aligned(list(counts)), counts.values(), strict=True):
-            found[term] = found.get(term, 0) + count
-        found.pop("", None)
-        known, rarest = self.rarity
-        return {term: count * known.get(term, rarest) for term, count in found.items()}
+        term_counts: dict[str, int] = {}
+        for term, count in zip(self.align_terms(list(counts)), counts.values(), strict=True):
+            term_counts[term] = term_counts.get(term, 0) + count
+        term_counts.pop("", None)
+        idf, rarest = self.idf_table
+        return {term: count * idf.get(term, rarest) for term, count in term_counts.items()}
 
     def idf(self, term: str) -> float:
-        """How rare a stem is: 0 for one in every document; an unknown one counts as the rarest known.
+        """Return the idf of a stem: 0 if it is in every document. An unknown stem has the idf of the rarest known one.
 
-        >>> english = lexicon("en")
+        >>> english = load_lexicon("en")
         >>> english.idf("peopl") < english.idf("forest") < english.idf("owl") < english.idf("qqqq")
         True
-        >>> lexicon("xx").idf("anything")
+        >>> load_lexicon("xx").idf("anything")
         1.0
         """
-        weights, rarest = self.rarity
+        weights, rarest = self.idf_table
         return weights.get(term, rarest)
 
     @cached_property
-    def rarity(self) -> tuple[dict[str, float], float]:
-        """Stem → idf, and the idf of what is not listed: for loops that cannot afford a call a term."""
-        # A line of the table is an idf in hundredths, then the stems that have it.
-        packed = _data(f"idf.{self.language}.txt.z")
+    def idf_table(self) -> tuple[dict[str, float], float]:
+        """Stem → idf, and the idf of unknown stems. Used by loops that cannot afford a function call per term."""
+        # Each line of the table is an idf in hundredths, followed by the stems with that idf.
+        packed = _read_data_file(f"idf.{self.language}.txt.z")
         if not packed:
             return {}, 1.0
         weights: dict[str, float] = {}
@@ -190,24 +195,28 @@ class Lexicon:
         return weights, rarest
 
 
-def _stands_alone(word: str, stop: frozenset[str]) -> bool:
-    """A single character is a letter or a marker, unless its script writes words with one."""
-    return len(word) == 1 and word >= "\u0e00" and word.isalnum() and word not in stop
+def _is_single_character_word(word: str, stop_words: frozenset[str]) -> bool:
+    """Return whether a single character is a word, which is the case in some scripts."""
+    return len(word) == 1 and word >= "\u0e00" and word.isalnum() and word not in stop_words
 
 
 @cache
-def lexicon(language: str) -> Lexicon:
-    """The lexicon of a language by its ISO 639-1 code; an unknown language has no stems and no stop words.
+def load_lexicon(language: str) -> LanguageLexicon:
+    """Return the lexicon of a language by its ISO 639-1 code. An unknown language has no stems and no stop words.
 
-    >>> lexicon("en") is lexicon("en"), lexicon("en-GB").stem("owls"), sorted(lexicon("xx").stop)
+    >>> (
+    ...     load_lexicon("en") is load_lexicon("en"),
+    ...     load_lexicon("en-GB").stem("owls"),
+    ...     sorted(load_lexicon("xx").stop_words),
+    ... )
     (True, 'owl', [])
     """
     code = language.replace("_", "-").partition("-")[0].lower()
-    code = _SAME.get(code, code)
-    return Lexicon(code) if code == language else lexicon(code)
+    code = _LANGUAGE_ALIASES.get(code, code)
+    return LanguageLexicon(code) if code == language else load_lexicon(code)
 
 
-def _data(name: str) -> bytes:
-    """A file that comes with the package; empty when there is none."""
+def _read_data_file(name: str) -> bytes:
+    """Read a data file of the package, or return b"" if it does not exist."""
     file = resources.files("topicrawl.text").joinpath("data", name)
     return file.read_bytes() if file.is_file() else b""

@@ -1,12 +1,14 @@
-"""Which texts may be nearly the same: MinHash by one permutation (Li, Owen and Zhang 2012), and bands (Broder 1997).
+"""MinHash signatures that find near-duplicate candidates: one permutation (Li, Owen and Zhang 2012), with banding
+(Broder 1997).
 
-The hash values of a text's runs are cut into ranges, and the least value of each range is one draw: two texts with
-resemblance r agree in it with probability r. Four draws make a band; who shares one of four bands is a candidate:
+The range of the hash values of a text's runs is divided into parts, and the least value of each part is one draw. Two
+texts with resemblance r agree in a draw with probability r. Four draws form a band. Texts that share at least one of
+four bands are candidates:
 
     P(candidate) = 1 − (1 − r⁴)⁴        r = .95: .999    r = .9: .986    r = .5: .23    r = .2: .006
 
-That is for finding candidates only, so a run is what is quick to hash: 32 bytes from the beginning of a word, which
-are about five words; and of words in Latin letters only those that begin with a to d, a quarter of all.
+The signatures only select candidates, so a run is chosen for hashing speed: 32 bytes from the beginning of a word,
+which are about five words. Of words in Latin letters, only those that begin with a to d are used, a quarter of all.
 """
 
 from __future__ import annotations
@@ -14,46 +16,46 @@ from __future__ import annotations
 import numpy as np
 import xxhash
 
-BANDS, DRAWS = 4, 4
-LONGEST = 400_000  # bytes that are looked at: more hardly change the draws
+BAND_COUNT, DRAWS_PER_BAND = 4, 4
+MAX_BYTES = 400_000  # bytes of a text that are used; more hardly change the draws
 
-_RUN = 32
+_RUN_BYTES = 32
 _BLANK, _A, _LETTERS, _ASCII = ord(" "), ord("a"), 4, 127
-_EDGES = np.arange(BANDS * DRAWS, dtype=np.uint64) * np.uint64(2**64 // (BANDS * DRAWS))
+_EDGES = np.arange(BAND_COUNT * DRAWS_PER_BAND, dtype=np.uint64) * np.uint64(2**64 // (BAND_COUNT * DRAWS_PER_BAND))
 _FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93], np.uint64)
 _HALF = np.uint64(32)
 
 
-def bands(text: str, seed: int = 0) -> list[int]:
-    """The bands of a text in one line as signed 64-bit numbers; none for a text that is too short to tell.
+def compute_bands(text: str, seed: int = 0) -> list[int]:
+    """Return the bands of a one-line text as signed 64-bit integers, or an empty list if the text is too short.
 
-    Bands with different seeds have nothing in common.
+    Bands with different seeds are independent.
 
     >>> owls = "Most owls hunt at night and sleep during the day in hollow trees of old forests near water."
-    >>> len(bands(owls)), bands(owls) == bands("Some say: " + owls), bands("Owls hunt.")
+    >>> len(compute_bands(owls)), compute_bands(owls) == compute_bands("Some say: " + owls), compute_bands("Owls hunt.")
     (4, True, [])
     """
-    data = text.encode("utf-8", "replace")[:LONGEST]
-    if len(data) <= _RUN:
+    data = text.encode("utf-8", "replace")[:MAX_BYTES]
+    if len(data) <= _RUN_BYTES:
         return []
     line = np.frombuffer(data, np.uint8)
-    firsts = line[1 : 1 - _RUN]
-    begins = firsts - _A < _LETTERS  # unsigned: what stands before a is far behind it
+    firsts = line[1 : 1 - _RUN_BYTES]
+    begins = firsts - _A < _LETTERS  # unsigned arithmetic: characters before "a" wrap around to large values
     if not text.isascii():
         begins |= firsts > _ASCII
-    words = line[:-_RUN] == _BLANK
+    words = line[:-_RUN_BYTES] == _BLANK
     starts = np.flatnonzero(begins & words)
     if not len(starts):
         starts = np.flatnonzero(words)
     if not len(starts):
         return []
-    # Every run of the text as an element, without a copy; only those that count are taken out.
-    runs = np.ndarray((len(data) - _RUN,), f"V{_RUN}", data, 1, (1,))
-    values = runs[starts].view("<u8").reshape(-1, _RUN // 8) @ _FACTORS
+    # A view of every run of the text without a copy. Only the selected runs are copied.
+    runs = np.ndarray((len(data) - _RUN_BYTES,), f"V{_RUN_BYTES}", data, 1, (1,))
+    values = runs[starts].view("<u8").reshape(-1, _RUN_BYTES // 8) @ _FACTORS
     values ^= values >> _HALF
     values *= _FACTORS[0]
     values.sort()
-    # A range without a value takes the next one's.
+    # A part without a value takes the value of the next part.
     draws = values[np.searchsorted(values, _EDGES) % len(values)].tobytes()
-    size = len(draws) // BANDS
+    size = len(draws) // BAND_COUNT
     return [xxhash.xxh3_64_intdigest(draws[at : at + size], seed + at) - 2**63 for at in range(0, len(draws), size)]

@@ -1,15 +1,15 @@
-"""From a paragraph to its sentences, as they stand.
+"""Split a paragraph into sentences.
 
-A full stop ends a sentence when white space follows and neither the word before it is an abbreviation or an
-initial nor the word after it starts in lower case. Full stops of scripts without spaces end one at once.
+A full stop ends a sentence if white space follows, the word before it is neither an abbreviation nor an initial, and
+the word after it does not start in lower case. Full stops of scripts without spaces always end a sentence.
 """
 
 from __future__ import annotations
 
 import re
 
-#: Abbreviations that a name, a number or another word follows; without their dots, in lower case.
-_SHORT = """
+#: Abbreviations that are followed by a name, a number or another word; without dots, in lower case.
+_ABBREVIATION_TEXT = """
     mr mrs ms messrs dr prof rev hon st sr jr gen col capt lt sgt cmdr adm maj gov sen rep pres mt ft
     vs cf eg ie viz al approx ca resp esp incl est ed eds vol vols no nos nr p pp pg fig figs eq eqs sec ch
     jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri
@@ -17,9 +17,10 @@ _SHORT = """
     bzw usw evtl ggf vgl bspw sog zb dh str hr hrn abb bd jh
     mme mlle mm av env ex sra srta ud uds dott sig sigra ing bijv enz blz dhr mevr
 """
-_ABBREVIATIONS = frozenset(_SHORT.split())
-# Stops, then closing quotes and brackets: what white space must follow, and what needs none. A run of stops is taken
-# whole and never in part, or a page of dots would take hours; a first character of its own makes the search fast.
+_ABBREVIATIONS = frozenset(_ABBREVIATION_TEXT.split())
+# Stops, followed by closing quotes and brackets: stops that need white space after them, and stops that do not. The
+# quantifiers are possessive, because backtracking over a page of dots would take hours. The leading character class
+# makes the search fast.
 _STOP = re.compile(
     r"""[.!?…‽؟۔।॥։።᙮⁇⁈⁉。！？｡．](?:(?<=[。！？｡．])[。！？｡．]*+["'”’»」』）】〉》)\]]*+"""
     r"""|(?<![。！？｡．])[.!?…‽؟۔।॥։።᙮⁇⁈⁉]*+["'”’»›)\]}*†]*+)"""
@@ -28,30 +29,30 @@ _LAST_WORD = re.compile(r"[^\s(\[{\"'“‘«„]+$")
 _NEXT = re.compile(r"[\s\"'“‘«„(\[{¿¡—–-]*(.?)", re.DOTALL)
 
 
-def sentences(block: str) -> list[str]:
-    """The sentences of one paragraph, in order, without the white space around them.
+def split_sentences(block: str) -> list[str]:
+    """Return the sentences of one paragraph in order, without surrounding white space.
 
-    >>> sentences("Dr. J. Smith paid $3.50. It rained! “Why?” she asked. See Fig. 2 etc. for more.")
+    >>> split_sentences("Dr. J. Smith paid $3.50. It rained! “Why?” she asked. See Fig. 2 etc. for more.")
     ['Dr. J. Smith paid $3.50.', 'It rained!', '“Why?” she asked.', 'See Fig. 2 etc. for more.']
-    >>> sentences("今日は。元気？")
+    >>> split_sentences("今日は。元気？")
     ['今日は。', '元気？']
     """
     if block.isascii() and not ("." in block or "!" in block or "?" in block):
-        # Menus, cells and headings: most blocks of most pages.
+        # Fast path for menus, table cells and headings, which are most blocks of most pages.
         whole = block.strip()
         return [whole] if whole else []
-    found = []
+    parts = []
     start = 0
     for stop in _STOP.finditer(block):
-        if _ends(block, start, stop):
-            found.append(block[start : stop.end()].strip())
+        if _ends_sentence(block, start, stop):
+            parts.append(block[start : stop.end()].strip())
             start = stop.end()
-    found.append(block[start:].strip())
-    return [sentence for sentence in found if sentence]
+    parts.append(block[start:].strip())
+    return [sentence for sentence in parts if sentence]
 
 
-def _ends(block: str, start: int, stop: re.Match[str]) -> bool:
-    """Does this stop end the sentence that began at `start`?"""
+def _ends_sentence(block: str, start: int, stop: re.Match[str]) -> bool:
+    """Return whether a stop ends the sentence that began at `start`."""
     if stop[0][0] in "。！？｡．":
         return True
     if not block[stop.end() : stop.end() + 1].isspace():
@@ -62,22 +63,22 @@ def _ends(block: str, start: int, stop: re.Match[str]) -> bool:
     if stop[0] != ".":
         # "?!", "...", '."' and the stops of other scripts never mark an abbreviation.
         return True
-    # No word is longer than this, and long blocks must not be searched from their start again and again.
+    # The search is limited to 40 characters, so that long blocks are not searched from their start again and again.
     before = _LAST_WORD.search(block, max(start, stop.start() - 40), stop.start())
-    return before is None or not _is_shortened(before[0])
+    return before is None or not _is_abbreviation(before[0])
 
 
-def _is_shortened(word: str) -> bool:
-    """Is a word before a full stop an initial ("J", "U.S") or a known abbreviation?
+def _is_abbreviation(word: str) -> bool:
+    """Return whether a word before a full stop is an initial ("J", "U.S") or a known abbreviation.
 
-    >>> _is_shortened("J"), _is_shortened("e.g"), _is_shortened("Prof"), _is_shortened("rain")
+    >>> _is_abbreviation("J"), _is_abbreviation("e.g"), _is_abbreviation("Prof"), _is_abbreviation("rain")
     (True, True, True, False)
     """
     plain = word.replace(".", "").lower()
     if plain in _ABBREVIATIONS:
         return True
     if len(word) == 1:
-        # "Plan B." ends a sentence now and then; initials are far more frequent. "I." is neither.
+        # A letter before a full stop is usually an initial, rarely the end of a sentence ("Plan B."). "I" is a word.
         return word.isalpha() and word.isupper() and word != "I"
-    # "U.S", "e.g", "z.B": single letters with dots between them.
+    # Single letters with dots between them: "U.S", "e.g", "z.B".
     return word[1::2] == "." * (len(word) // 2) and word[0::2].isalpha()

@@ -1,7 +1,7 @@
-"""WordNet's nouns and verbs, from a file that comes with the package (made by tools/make_wordnet.py; see NOTICE).
+"""WordNet's nouns and verbs, from a data file of the package (created by tools/make_wordnet.py; see NOTICE).
 
-Inflections are undone as WordNet's own lookup does it: irregular ones by its lists, regular ones by its endings, and
-an ending of verbs leads to verbs only. The order of a word's synsets is that of WordNet's senses, nouns before verbs.
+Inflected forms are reduced as in WordNet's own lookup: irregular forms by its lists, regular forms by its endings. Verb
+endings lead to verbs only. The synsets of a word are in the order of WordNet's senses, nouns before verbs.
 """
 
 from __future__ import annotations
@@ -18,18 +18,25 @@ from topicrawl.text.ontology import Ontology
 
 _ENDINGS = {
     "noun": (
-        ("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z"),
-        ("ches", "ch"), ("shes", "sh"), ("men", "man"), ("ies", "y"),
+        ("s", ""),
+        ("ses", "s"),
+        ("ves", "f"),
+        ("xes", "x"),
+        ("zes", "z"),
+        ("ches", "ch"),
+        ("shes", "sh"),
+        ("men", "man"),
+        ("ies", "y"),
     ),
     "verb": (("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", "")),
-}  # fmt: skip
+}
 _ANY_ENDING = tuple(sorted({ending for pairs in _ENDINGS.values() for ending, _ in pairs}))
 
 
-class Rows:
+class PackedRows:
     """Many short rows of numbers in one array.
 
-    >>> rows = Rows(bytes([2, 0, 1]), array("I", [7, 8, 9]))
+    >>> rows = PackedRows(bytes([2, 0, 1]), array("I", [7, 8, 9]))
     >>> [list(row) for row in rows]
     [[7, 8], [], [9]]
     """
@@ -42,52 +49,57 @@ class Rows:
         return len(self._starts) - 1
 
     def __getitem__(self, place: int) -> Sequence[int]:
-        # Asked for a hundred times a word, so it trusts that the place is not negative.
+        # Called a hundred times per word, so it does not support negative indexes.
         starts = self._starts
         return self._numbers[starts[place] : starts[place + 1]]
 
 
-class Words:
-    """From a word in a text to the synsets it may mean."""
+class WordNetLookup:
+    """Map a word of a text to its possible synsets."""
 
-    def __init__(self, terms: Sequence[str], senses: Rows, nouns: int, irregular: dict[str, dict[str, list[str]]]):
-        self._places = dict(zip(terms, range(len(terms)), strict=True))
+    def __init__(
+        self, terms: Sequence[str], senses: PackedRows, nouns: int, irregular: dict[str, dict[str, list[str]]]
+    ):
+        self._term_index = dict(zip(terms, range(len(terms)), strict=True))
         self._senses = senses
-        self._nouns = nouns  # noun synsets come first; this many
+        self._noun_count = nouns  # number of noun synsets, which come before the verb synsets
         self._irregular = irregular
 
     def __call__(self, word: str) -> tuple[int, ...]:
-        """The synsets of a word, perhaps inflected; unknown: none.
+        """Return the synsets of a word, possibly inflected, or an empty tuple if the word is unknown.
 
-        >>> words = wordnet().lookup
+        >>> words = load_wordnet().lookup
         >>> words("geese") == words("goose")[:3], words("qqqq")
         (True, ())
         """
         if not word.endswith(_ANY_ENDING) and not any(word in forms for forms in self._irregular.values()):
-            return tuple(self._listed(word))  # nouns stand before verbs there, too
-        nouns = [synset for form in self._forms(word, "noun") for synset in form if synset < self._nouns]
-        verbs = [synset for form in self._forms(word, "verb") for synset in form if synset >= self._nouns]
+            return tuple(self._get_exact_senses(word))  # here, too, nouns come before verbs
+        nouns = [synset for form in self._get_form_senses(word, "noun") for synset in form if synset < self._noun_count]
+        verbs = [
+            synset for form in self._get_form_senses(word, "verb") for synset in form if synset >= self._noun_count
+        ]
         return tuple(dict.fromkeys(nouns + verbs))
 
-    def _forms(self, word: str, kind: str) -> list[Sequence[int]]:
-        """The senses of what a word may be a form of: itself, then its bases."""
+    def _get_form_senses(self, word: str, kind: str) -> list[Sequence[int]]:
+        """Return the synsets of the possible base forms of a word, beginning with the word itself."""
         bases = self._irregular[kind].get(word)
         if bases is None:
             endings = _ENDINGS[kind]
             bases = [word.removesuffix(ending) + base for ending, base in endings if word.endswith(ending)]
-        return [self._listed(form) for form in (word, *bases)]
+        return [self._get_exact_senses(form) for form in (word, *bases)]
 
-    def _listed(self, form: str) -> Sequence[int]:
-        at = self._places.get(form)
+    def _get_exact_senses(self, form: str) -> Sequence[int]:
+        """Return the synsets of an exact form."""
+        at = self._term_index.get(form)
         return () if at is None else self._senses[at]
 
 
 @cache
-def wordnet() -> Ontology:
-    """The English word net, read once.
+def load_wordnet() -> Ontology:
+    """Return the English WordNet. The data is loaded once.
 
-    >>> net = wordnet()
-    >>> net is wordnet(), net.senses("automobile")[0] == net.senses("cars")[0]
+    >>> net = load_wordnet()
+    >>> net is load_wordnet(), net.get_senses("automobile")[0] == net.get_senses("cars")[0]
     (True, True)
     """
     packed = resources.files("topicrawl.text").joinpath("data", "wordnet.en.z").read_bytes()
@@ -96,22 +108,24 @@ def wordnet() -> Ontology:
     starts = list(accumulate(sizes, initial=0))
     sections = [body[start : start + size] for start, size in zip(starts, sizes, strict=False)]
     terms = sections[0].decode().split("\n")
-    irregular = {"noun": _bases(sections[1]), "verb": _bases(sections[2])}
+    irregular = {"noun": _parse_irregular_forms(sections[1]), "verb": _parse_irregular_forms(sections[2])}
     senses, members, kinds, wholes = (
-        Rows(lengths, _numbers(planes)) for lengths, planes in zip(sections[3::2], sections[4::2], strict=True)
+        PackedRows(lengths, _decode_numbers(planes))
+        for lengths, planes in zip(sections[3::2], sections[4::2], strict=True)
     )
-    words = Words(terms, senses, nouns, irregular)
-    # All nouns end in "entity": two that meet only there have nothing in common.
-    return Ontology("WordNet 3.0", terms, words, members, kinds, wholes, tops=frozenset(words("entity")))
+    words = WordNetLookup(terms, senses, nouns, irregular)
+    # "entity" is the root of all nouns: nouns that only share this ancestor are not similar.
+    return Ontology("WordNet 3.0", terms, words, members, kinds, wholes, general_roots=frozenset(words("entity")))
 
 
-def _bases(section: bytes) -> dict[str, list[str]]:
+def _parse_irregular_forms(section: bytes) -> dict[str, list[str]]:
+    """Parse the list of irregular forms: form → base forms."""
     rows = (line.split(" ") for line in section.decode().splitlines())
     return {form: bases for form, *bases in rows}
 
 
-def _numbers(planes: bytes) -> array[int]:
-    """Numbers whose lowest bytes come first, then the middle ones, then the highest."""
+def _decode_numbers(planes: bytes) -> array[int]:
+    """Decode numbers stored as three planes: all lowest bytes, then all middle bytes, then all highest bytes."""
     numbers = array("I")
     size, count = numbers.itemsize, len(planes) // 3
     joined = bytearray(size * count)

@@ -1,16 +1,16 @@
-"""Step 1. What we look for: words with weights, example pages, and a filter where there is one.
+"""Topics: words with weights, example pages, and optionally a filter.
 
-A topic lives in `topic.toml`, readable and editable by hand:
+A topic is stored in `topic.toml`, which the user can edit:
 
     name = "dengue fever"
     languages = ["en"]
-    threshold = 0.16
+    threshold = 0.5
 
     [words]
     dengue = 1.0
     fever = 1.0
 
-    [words.de]        # with "de" among the languages: the words for pages in German
+    [words.de]        # words for pages in German; "de" must be one of the languages
     denguefieber = 1.0
 
     [filter]
@@ -25,8 +25,17 @@ A topic lives in `topic.toml`, readable and editable by hand:
     irrelevant = []
 """
 
-from topicrawl.topic.filter import Filter, Thresholds
-from topicrawl.topic.reading import examples, load, toml_table
-from topicrawl.topic.topic import Topic, usual_threshold
+from topicrawl.topic.files import load_examples, load_toml, load_topic
+from topicrawl.topic.filter import Thresholds, TopicFilter
+from topicrawl.topic.topic import DEFAULT_THRESHOLD, Topic, compute_similarity_threshold
 
-__all__ = ["Filter", "Thresholds", "Topic", "examples", "load", "toml_table", "usual_threshold"]
+__all__ = [
+    "DEFAULT_THRESHOLD",
+    "Thresholds",
+    "Topic",
+    "TopicFilter",
+    "compute_similarity_threshold",
+    "load_examples",
+    "load_toml",
+    "load_topic",
+]

@@ -1,13 +1,13 @@
-"""The web application: collections are watched, steered, reviewed, taught and searched in a browser.
+"""Web application to watch, steer, review, train and search collections in a browser.
 
-    app.py        routes
-    safety.py     who may ask: host, token, origin; what a browser may do with an answer
-    shelves.py    the collections that are served, by name
-    figures.py    what a collection says of itself
-    reader.py     a page as text, with the topic's words marked
-    crawls.py     crawls that were started from here; `jobs.py`: other long work
-    finder.py     who answers searches: the collections here, and other servers
-    pages.py …    what is shown; templates/ and static/ are all that a browser gets
+    app.py              routes
+    security.py         checks of host, token and origin; security headers of responses
+    collections.py      the served collections, by name
+    crawl_figures.py    state and statistics of a collection
+    page_view.py        a page as plain text with the words of the topic marked
+    crawl_processes.py  crawls started by the server; `jobs.py`: other long-running commands
+    search_service.py   search in the served collections and on remote servers
+    pages.py …          handlers of the HTML pages; templates/ and static/ contain everything that a browser receives
 
-Crawled HTML never reaches a browser: only text that was read out of it does, escaped.
+Crawled HTML never reaches a browser. Pages show only the text extracted from it, escaped.
 """

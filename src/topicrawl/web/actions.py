@@ -1,4 +1,4 @@
-"""What a visitor can do: start and steer crawls, judge pages, take that back. Every change is a POST."""
+"""Handlers of user actions: start and steer crawls, annotate pages, undo annotations. All are POST requests."""
 
 from __future__ import annotations
 
@@ -8,134 +8,146 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicrawl import strategies
-from topicrawl.collection import orders, verdicts
-from topicrawl.collection.directory import crawling
-from topicrawl.collection.orders import Order
-from topicrawl.collection.verdicts import Ruling
+from topicrawl.collection import annotations as annotation_log
+from topicrawl.collection import commands
+from topicrawl.collection.annotations import AnnotationLabel
+from topicrawl.collection.commands import CommandKind
+from topicrawl.collection.directory import is_crawling
 from topicrawl.errors import UsageError
-from topicrawl.settings import seed_urls
-from topicrawl.text.tokens import words as tokenise
+from topicrawl.settings import parse_seed_urls
+from topicrawl.text.tokenizer import tokenise
 from topicrawl.topic import Topic
-from topicrawl.web.crawls import new_directory
-from topicrawl.web.pages import front
-from topicrawl.web.site import Form, Site, go, home_of, shown
+from topicrawl.web.crawl_processes import choose_directory
+from topicrawl.web.pages import render_home
+from topicrawl.web.site import RequestForm, Site, get_collection_path, page_endpoint, redirect_to
 
-_SEEDS = 200
-_HEAVIEST = 10
+_MAX_SEEDS = 200
+_MAX_AMOUNT = 10
 
 
-@shown
-def start(site: Site, request: Request, form: Form) -> Response:
-    """A new crawl. After a mistake the form comes back as it was filled in."""
+@page_endpoint
+def start_crawl(site: Site, request: Request, form: RequestForm) -> Response:
+    """Start a new crawl in its own process. If the input is invalid, show the form again with an error message."""
     try:
-        return _started(site, form)
+        return _start_from_form(site, form)
     except UsageError as error:
-        given = {name: form.text(name, most=100_000)[:10_000] for name in ("words", "seeds", "strategy", "pages")}
-        return front(site, given, trouble=str(error))
+        values = {
+            name: form.get_text(name, max_length=100_000)[:10_000] for name in ("words", "seeds", "strategy", "pages")
+        }
+        return render_home(site, values, message=str(error))
 
 
-def _started(site: Site, form: Form) -> Response:
-    words = form.text("words", most=300)
+def _start_from_form(site: Site, form: RequestForm) -> Response:
+    words = form.get_text("words", max_length=300)
     topic = Topic.of(words)
-    seeds = seed_urls(form.text("seeds", most=100_000).split())
-    if not seeds or len(seeds) > _SEEDS:
-        raise UsageError(f"name at least one page to start from, and {_SEEDS} at the most")
-    strategy = form.text("strategy", strategies.USUAL)
-    if strategy not in strategies.available():
-        # A name with a module in it would load code that a visitor chose.
+    seeds = parse_seed_urls(form.get_text("seeds", max_length=100_000).split())
+    if not seeds or len(seeds) > _MAX_SEEDS:
+        raise UsageError(f"enter at least one and at most {_MAX_SEEDS} seed URLs")
+    strategy = form.get_text("strategy", strategies.DEFAULT_STRATEGY)
+    if strategy not in strategies.list_strategies():
+        # A strategy name with a module would load code that the user of the web page chooses.
         raise UsageError(f"unknown strategy {strategy!r}")
-    pages = form.number("pages", 1000, least=1)
-    directory = new_directory(site.shelves.home, topic.name)
-    # Behind `--` nothing is an option, whatever a visitor wrote.
+    pages = form.get_integer("pages", 1000, minimum=1)
+    directory = choose_directory(site.collections.crawl_home, topic.name)
+    # After `--` the words of the user cannot be taken for options.
     site.crawls.start(
         directory, [f"--strategy={strategy}", f"--pages={pages}", *(f"--seed={url}" for url in seeds), "--", words]
     )
-    return go("/")
+    return redirect_to("/")
 
 
-@shown
-def go_on(site: Site, request: Request, form: Form) -> Response:
-    """Go on with a crawl that has stopped."""
+@page_endpoint
+def resume_crawl(site: Site, request: Request, form: RequestForm) -> Response:
+    """Resume a stopped crawl in its own process, with a new page limit if the form contains one."""
     name = request.path_params["name"]
-    more = form.number("pages", 0)
-    site.crawls.start(site.shelves.directory(name), [f"--pages={more}"] if more else [])
-    return go(home_of(name))
+    more = form.get_integer("pages", 0)
+    site.crawls.start(site.collections.get_directory(name), [f"--pages={more}"] if more else [])
+    return redirect_to(get_collection_path(name))
 
 
-@shown
-def order(site: Site, request: Request, form: Form) -> Response:
-    """Tell a crawl something; if none is going on, it is followed when the next one starts."""
+@page_endpoint
+def send_command(site: Site, request: Request, form: RequestForm) -> Response:
+    """Send a command to a crawl; if the crawl is not running, it executes the command when it resumes."""
     name = request.path_params["name"]
-    obeyed(site, name, form.text("kind"), form.text("target", most=4000), form.text("amount", "1"))
-    return go(home_of(name))
+    save_commands(
+        site, name, form.get_text("kind"), form.get_text("target", max_length=4000), form.get_text("amount", "1")
+    )
+    return redirect_to(get_collection_path(name))
 
 
-def obeyed(site: Site, name: str, kind: str, target: str, amount: str) -> list[int]:
-    """Write orders down; what is written with blanks or lines between are several seeds or words."""
+def save_commands(site: Site, name: str, kind: str, target: str, amount: str) -> list[int]:
+    """Store commands for a crawl and return their numbers; `target` may contain several seeds or words.
+
+    Raise `UsageError` for an invalid command, and for pause, resume and stop if the crawl is not running.
+    """
     try:
-        asked, much = Order(kind), float(amount)
+        command, value = CommandKind(kind), float(amount)
     except ValueError as error:
-        raise UsageError(f"{kind!r} with {amount!r} is no order") from error
-    if not -_HEAVIEST <= much <= _HEAVIEST:
-        raise UsageError(f"{amount} is too much")
-    if asked in (Order.PAUSE, Order.RESUME, Order.STOP):
-        if not crawling(site.shelves.directory(name)):
-            raise UsageError(f"{name} is not being crawled: there is nothing to {asked}")
+        raise UsageError(f"{kind!r} with amount {amount!r} is not a valid command") from error
+    if not -_MAX_AMOUNT <= value <= _MAX_AMOUNT:
+        raise UsageError(f"the amount must be from {-_MAX_AMOUNT} to {_MAX_AMOUNT}, not {amount}")
+    if command in (CommandKind.PAUSE, CommandKind.RESUME, CommandKind.STOP):
+        if not is_crawling(site.collections.get_directory(name)):
+            raise UsageError(f"cannot {command}: the crawl {name} is not running")
         targets = [""]
-    elif asked == Order.SEED:
-        targets = seed_urls(target.split())
-    elif asked == Order.WORD:
+    elif command == CommandKind.SEED:
+        targets = parse_seed_urls(target.split())
+    elif command == CommandKind.WORD:
         targets = tokenise(target)
-        much = max(0.0, much)
+        value = max(0.0, value)
     else:
-        targets, much = [_host(target)], max(-1.0, min(1.0, much))
+        targets, value = [_parse_host(target)], max(-1.0, min(1.0, value))
     if not targets:
-        raise UsageError(f"{asked} what? write at least one")
-    with site.shelves.written(name) as store:
-        return [orders.give(store, asked, each, much, at=time()) for each in targets]
+        raise UsageError(f"the command {command} needs at least one target")
+    with site.collections.open_store(name) as store:
+        return [commands.add_command(store, command, each, value, at=time()) for each in targets]
 
 
-def _host(text: str) -> str:
+def _parse_host(text: str) -> str:
     name = text.strip().lower()
     if not name or "/" in name or any(character.isspace() for character in name):
-        raise UsageError(f"{text[:80]!r} is not the name of a host")
+        raise UsageError(f"{text[:80]!r} is not a host name")
     return name
 
 
-@shown
-def verdict(site: Site, request: Request, form: Form) -> Response:
-    """What a reader says of one page."""
+@page_endpoint
+def add_verdict(site: Site, request: Request, form: RequestForm) -> Response:
+    """Add a verdict on one page."""
     name = request.path_params["name"]
-    ruled(site, name, [form.address()], form.text("verdict"), "read")
-    return go(_back(form, name))
+    save_verdict(site, name, [form.get_url()], form.get_text("verdict"), "read")
+    return redirect_to(_get_return_path(form, name))
 
 
-def ruled(site: Site, name: str, urls: list[str], said: str, how: str) -> int:
-    """Write a verdict down; pages that are not in the collection cannot have one."""
+def save_verdict(site: Site, name: str, urls: list[str], verdict: str, how: str) -> int:
+    """Store a verdict on pages of a collection and return its number; raise `UsageError` for unknown pages."""
     try:
-        ruling = Ruling(said)
+        ruling = AnnotationLabel(verdict)
     except ValueError as error:
-        raise UsageError(f"a verdict is relevant, irrelevant or unsure, not {said[:20]!r}") from error
-    with site.shelves.written(name) as store:
-        found = []
+        raise UsageError(f"the verdict must be relevant, irrelevant or unsure, not {verdict[:20]!r}") from error
+    with site.collections.open_store(name) as store:
+        page_urls = []
         for url in urls:
-            row = store.visit_of(url)
+            row = store.find_visit(url)
             if row is None or row.failure is not None:
                 raise UsageError(f"{url} is not in {name}")
-            found.append(row.url)
-        return verdicts.rule(store, found, ruling, how=how, at=time())
+            page_urls.append(row.url)
+        return annotation_log.annotate(store, page_urls, ruling, origin=how, at=time())
 
 
-@shown
-def undo(site: Site, request: Request, form: Form) -> Response:
-    """Take the last verdict back."""
+@page_endpoint
+def undo_verdict(site: Site, request: Request, form: RequestForm) -> Response:
+    """Undo the last verdict."""
     name = request.path_params["name"]
-    with site.shelves.written(name) as store:
-        verdicts.undo(store, at=time())
-    return go(_back(form, name))
+    with site.collections.open_store(name) as store:
+        annotation_log.undo_last_action(store, at=time())
+    return redirect_to(_get_return_path(form, name))
 
 
-def _back(form: Form, name: str) -> str:
-    """Where to go on: a page of the same collection, whatever the form says."""
-    rest = form.text("back", most=8000)
-    return f"{home_of(name)}/{rest}" if rest.startswith(("review", "page?", "pages", "teach")) else home_of(name)
+def _get_return_path(form: RequestForm, name: str) -> str:
+    """Return the path to redirect to, which is always a page of the same collection."""
+    rest = form.get_text("back", max_length=8000)
+    return (
+        f"{get_collection_path(name)}/{rest}"
+        if rest.startswith(("review", "page?", "pages", "teach"))
+        else get_collection_path(name)
+    )

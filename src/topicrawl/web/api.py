@@ -1,4 +1,4 @@
-"""The same for programs: JSON in, JSON out. `openapi.py` describes it."""
+"""Handlers of the JSON API, which `openapi.py` describes."""
 
 from __future__ import annotations
 
@@ -9,26 +9,28 @@ from functools import wraps
 from time import time
 from typing import Any
 
+from msgspec import to_builtins
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from topicrawl.collection import report, verdicts
+from topicrawl.collection import annotations as annotation_log
+from topicrawl.collection import queries
 from topicrawl.errors import CollectionError, TopicrawlError, UsageError
-from topicrawl.urls import canonical
-from topicrawl.web import figures, reader
-from topicrawl.web.actions import obeyed, ruled
-from topicrawl.web.openapi import described
-from topicrawl.web.safety import TooMuch
-from topicrawl.web.shelves import Unknown
-from topicrawl.web.site import Form, Site, shown, told
+from topicrawl.urls import canonicalize_url
+from topicrawl.web import crawl_figures, page_view
+from topicrawl.web.actions import save_commands, save_verdict
+from topicrawl.web.collections import NotFoundError
+from topicrawl.web.openapi import build_schema
+from topicrawl.web.security import BodyTooLargeError
+from topicrawl.web.site import RequestForm, Site, build_error_response, page_endpoint
 
-_MOST = 200  # rows of an answer
-_URLS = 1000  # of a request
+_MAX_ROWS = 200  # rows of a response
+_MAX_URLS = 1000  # URLs of a request
 
 
-class Body:
-    """A JSON object whose fields are asked for by their kinds."""
+class JsonBody:
+    """A JSON request body whose fields are validated when they are read."""
 
     def __init__(self, raw: bytes) -> None:
         try:
@@ -40,101 +42,110 @@ class Body:
         self._fields: dict[str, Any] = value
 
     @property
-    def table(self) -> dict[str, Any]:
-        """All of it, for those who look for themselves."""
+    def fields(self) -> dict[str, Any]:
+        """All fields, not validated."""
         return self._fields
 
-    def has(self, name: str) -> bool:
+    def has_field(self, name: str) -> bool:
+        """Whether a field is present and not empty."""
         return bool(self._fields.get(name))
 
-    def text(self, name: str, default: str = "") -> str:
+    def get_text(self, name: str, default: str = "") -> str:
+        """Return a string field, or the default. Raise `UsageError` if it is no string or too long."""
         value = self._fields.get(name, default)
         if not isinstance(value, str) or len(value) > 4000:
-            raise UsageError(f"{name} must be a text of at most 4000 characters")
+            raise UsageError(f"{name} must be a string of at most 4000 characters")
         return value
 
-    def number(self, name: str, default: float) -> float:
+    def get_number(self, name: str, default: float) -> float:
+        """Return a numeric field, or the default. Raise `UsageError` if it is no number or too large."""
         value = self._fields.get(name, default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e9:
             raise UsageError(f"{name} must be a number")
         return float(value)
 
-    def addresses(self, name: str) -> list[str]:
+    def get_urls(self, name: str) -> list[str]:
+        """Return a field that is a list of URLs, in canonical form. Raise `UsageError` if it is missing or invalid."""
         values = self._fields.get(name)
-        if not isinstance(values, list) or not 0 < len(values) <= _URLS:
-            raise UsageError(f"{name} must be a list of 1 to {_URLS} web addresses")
-        found = [canonical(value) if isinstance(value, str) else None for value in values]
-        if None in found:
-            raise UsageError(f"{str(values[found.index(None)])[:80]!r} is not a web address")
-        return [url for url in found if url is not None]
+        if not isinstance(values, list) or not 0 < len(values) <= _MAX_URLS:
+            raise UsageError(f"{name} must be a list of 1 to {_MAX_URLS} web addresses")
+        urls = [canonicalize_url(value) if isinstance(value, str) else None for value in values]
+        if None in urls:
+            raise UsageError(f"{str(values[urls.index(None)])[:80]!r} is not a web address")
+        return [url for url in urls if url is not None]
 
 
-def changed(function: Callable[[Site, Request, Body], Response]) -> Callable[[Request], Any]:
-    """An endpoint that takes JSON."""
+def json_endpoint(function: Callable[[Site, Request, JsonBody], Response]) -> Callable[[Request], Any]:
+    """Make an endpoint of a function that takes a JSON body; run it in a thread and convert errors to responses."""
 
     @wraps(function)
     async def endpoint(request: Request) -> Response:
         site: Site = request.app.state.site
         try:
-            body = Body(await request.body())
+            body = JsonBody(await request.body())
             return await run_in_threadpool(function, site, request, body)
-        except (TopicrawlError, TooMuch) as error:
-            return told(site, request, error)
+        except (TopicrawlError, BodyTooLargeError) as error:
+            return build_error_response(site, request, error)
 
     return endpoint
 
 
-@shown
-def schema(site: Site, request: Request, form: Form) -> Response:
-    """What this interface is."""
-    return JSONResponse(described())
+@page_endpoint
+def get_schema(site: Site, request: Request, form: RequestForm) -> Response:
+    """Return the OpenAPI description of the API."""
+    return JSONResponse(build_schema())
 
 
-@shown
-def collections(site: Site, request: Request, form: Form) -> Response:
-    """All collections."""
-    found = []
-    for name in site.shelves.all():
+@page_endpoint
+def list_collections(site: Site, request: Request, form: RequestForm) -> Response:
+    """Return the figures of all collections."""
+    rows = []
+    for name in site.collections.list_directories():
         try:
-            with site.shelves.opened(name) as opened:
-                found.append(_figures(opened))
+            with site.collections.open_readonly(name) as opened:
+                rows.append(_figures_to_dict(opened))
         except CollectionError as error:
-            found.append({"name": name, "error": str(error)})
-    return JSONResponse({"collections": found})
+            rows.append({"name": name, "error": str(error)})
+    return JSONResponse({"collections": rows})
 
 
-@shown
-def collection(site: Site, request: Request, form: Form) -> Response:
-    """One collection."""
-    with site.shelves.opened(request.path_params["name"]) as opened:
-        return JSONResponse({
-            **_figures(opened),
-            "failures": report.failures(opened.store),
-            "hosts": dict(figures.hosts(opened, 50)),
-            "heeded": figures.heeded(opened) or None,
-            "pending": figures.pending(opened),
-        })  # fmt: skip
+@page_endpoint
+def get_collection(site: Site, request: Request, form: RequestForm) -> Response:
+    """Return the figures, failures, hosts and feedback state of one collection."""
+    with site.collections.open_readonly(request.path_params["name"]) as opened:
+        return JSONResponse(
+            {
+                **_figures_to_dict(opened),
+                "failures": queries.count_failures(opened.store),
+                "hosts": dict(crawl_figures.list_hosts(opened, 50)),
+                "heeded": crawl_figures.get_feedback_state(opened) or None,
+                "pending": crawl_figures.count_pending(opened),
+            }
+        )
 
 
-def _figures(opened: Any) -> dict[str, Any]:
-    found = figures.figures(opened)
-    return {**asdict(found), "harvest": found.harvest}
+def _figures_to_dict(opened: Any) -> dict[str, Any]:
+    figures = crawl_figures.get_figures(opened)
+    return {**asdict(figures), "harvest": figures.harvest}
 
 
-@shown
-def coming(site: Site, request: Request, form: Form) -> Response:
-    """The best links that wait, with what their scores are made of."""
-    with site.shelves.opened(request.path_params["name"]) as opened:
-        count = form.number("count", 20, least=1, most=_MOST)
-        return JSONResponse({"links": [asdict(link) for link in figures.coming(opened, count)]})
+@page_endpoint
+def list_next_links(site: Site, request: Request, form: RequestForm) -> Response:
+    """Return the best waiting links with the parts of their scores."""
+    with site.collections.open_readonly(request.path_params["name"]) as opened:
+        count = form.get_integer("count", 20, minimum=1, maximum=_MAX_ROWS)
+        return JSONResponse(to_builtins(crawl_figures.NextLinks(crawl_figures.list_next_links(opened, count))))
 
 
-@shown
-def pages(site: Site, request: Request, form: Form) -> Response:
-    """Pages, the newest first."""
-    before, count = form.number("before", 0, most=1 << 40), form.number("count", 50, least=1, most=_MOST)
-    with site.shelves.opened(request.path_params["name"]) as opened:
-        rows = opened.store.rows(
+@page_endpoint
+def list_pages(site: Site, request: Request, form: RequestForm) -> Response:
+    """Return pages, newest first."""
+    before, count = (
+        form.get_integer("before", 0, maximum=1 << 40),
+        form.get_integer("count", 50, minimum=1, maximum=_MAX_ROWS),
+    )
+    with site.collections.open_readonly(request.path_params["name"]) as opened:
+        rows = opened.store.query_rows(
             "SELECT step, url, relevance, at FROM visits WHERE failure IS NULL AND (? = 0 OR step < ?)"
             " ORDER BY step DESC LIMIT ?",
             (before, before, count),
@@ -144,42 +155,49 @@ def pages(site: Site, request: Request, form: Form) -> Response:
         )
 
 
-@shown
-def page(site: Site, request: Request, form: Form) -> Response:
-    """One page as text, and how it was reached."""
-    url = form.address()
-    with site.shelves.opened(request.path_params["name"]) as opened:
-        visit = opened.store.visit_of(url)
+@page_endpoint
+def get_page(site: Site, request: Request, form: RequestForm) -> Response:
+    """Return the text of a page and the path from a seed to it."""
+    url = form.get_url()
+    with site.collections.open_readonly(request.path_params["name"]) as opened:
+        visit = opened.store.find_visit(url)
         if visit is None:
-            raise Unknown(f"{url} is not in {opened.name}")
-        view = reader.stored_view(opened.archive, visit, opened.topic)
-        steps = figures.path_to(opened, visit)
-        return JSONResponse({
-            "url": visit.url, "title": view.title, "language": view.language, "relevance": visit.relevance,
-            "failure": visit.failure,
-            "text": "\n".join("".join(text for text, _ in paragraph) for paragraph in view.paragraphs),
-            "path": [{"url": step.url, "anchor": step.anchor, "score": step.score} for step in steps],
-        })  # fmt: skip
+            raise NotFoundError(f"{url} is not in {opened.name}")
+        view = page_view.build_stored_view(opened.archive, visit, opened.topic)
+        steps = crawl_figures.trace_path(opened, visit)
+        return JSONResponse(
+            {
+                "url": visit.url,
+                "title": view.title,
+                "language": view.language,
+                "relevance": visit.relevance,
+                "failure": visit.failure,
+                "text": "\n".join("".join(text for text, _ in paragraph) for paragraph in view.paragraphs),
+                "path": [{"url": step.url, "anchor": step.anchor, "score": step.score} for step in steps],
+            }
+        )
 
 
-@changed
-def rule(site: Site, request: Request, body: Body) -> Response:
-    """A verdict on pages."""
-    act = ruled(site, request.path_params["name"], body.addresses("urls"), body.text("verdict"), "read")
+@json_endpoint
+def add_verdict(site: Site, request: Request, body: JsonBody) -> Response:
+    """Add a verdict on pages. Return the number of the action. Unknown pages are an error (400)."""
+    act = save_verdict(site, request.path_params["name"], body.get_urls("urls"), body.get_text("verdict"), "read")
     return JSONResponse({"act": act})
 
 
-@changed
-def undo(site: Site, request: Request, body: Body) -> Response:
-    """Take the last act back."""
-    with site.shelves.written(request.path_params["name"]) as store:
-        rows = verdicts.undo(store, at=time())
-    return JSONResponse({"pages": [{"url": row.url, "verdict": row.verdict} for row in rows]})
+@json_endpoint
+def undo_verdict(site: Site, request: Request, body: JsonBody) -> Response:
+    """Undo the last verdict. Return its pages with the restored verdicts; empty if there is nothing to undo."""
+    with site.collections.open_store(request.path_params["name"]) as store:
+        rows = annotation_log.undo_last_action(store, at=time())
+    return JSONResponse({"pages": [{"url": row.url, "verdict": row.label} for row in rows]})
 
 
-@changed
-def order(site: Site, request: Request, body: Body) -> Response:
-    """Tell a crawl something."""
+@json_endpoint
+def send_command(site: Site, request: Request, body: JsonBody) -> Response:
+    """Send a command to a crawl. Return the numbers of the stored commands."""
     name = request.path_params["name"]
-    numbers = obeyed(site, name, body.text("kind"), body.text("target"), str(body.number("amount", 1.0)))
+    numbers = save_commands(
+        site, name, body.get_text("kind"), body.get_text("target"), str(body.get_number("amount", 1.0))
+    )
     return JSONResponse({"orders": numbers})

@@ -1,4 +1,4 @@
-"""The application: which path leads where."""
+"""The Starlette application and its routes."""
 
 from __future__ import annotations
 
@@ -12,97 +12,114 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from topicrawl.search import Here, Server
-from topicrawl.web import actions, api, compare, pages, review_pages, searching, teach
-from topicrawl.web.crawls import Crawls
-from topicrawl.web.finder import Finder
-from topicrawl.web.safety import Asgi, Safety
-from topicrawl.web.shelves import Shelves
+from topicrawl.search import LocalServer, SearchServer
+from topicrawl.web import actions, api, compare, pages, review, search, teach
+from topicrawl.web.collections import CollectionRegistry
+from topicrawl.web.crawl_processes import CrawlProcesses
+from topicrawl.web.search_service import SearchService
+from topicrawl.web.security import AsgiApp, SecurityMiddleware
 from topicrawl.web.site import Site
 
 _STATIC = Path(__file__).parent / "static"
 
 
-def _routes() -> list[BaseRoute]:
+def _build_routes() -> list[BaseRoute]:
+    """Return all routes."""
     one = "/c/{name}"
     post = ["POST"]
     return [
-        Route("/", pages.home),
-        Route("/crawls", actions.start, methods=post),
-        Route(one, pages.collection),
-        Route(f"{one}/pages", pages.pages),
-        Route(f"{one}/page", pages.page),
-        Route(f"{one}/map", pages.map_of),
-        Route(f"{one}/start", actions.go_on, methods=post),
-        Route(f"{one}/order", actions.order, methods=post),
-        Route(f"{one}/verdict", actions.verdict, methods=post),
-        Route(f"{one}/undo", actions.undo, methods=post),
-        Route(f"{one}/review", review_pages.queue),
-        Route(f"{one}/review", review_pages.judge, methods=post),
-        Route(f"{one}/followed", review_pages.followed),
-        Route(f"{one}/accept", review_pages.accept, methods=post),
-        Route(f"{one}/teach", teach.room),
-        Route(f"{one}/teach", teach.follow, methods=post),
-        Route(f"{one}/teach/back", teach.back, methods=post),
-        Route(f"{one}/teach/label", teach.label, methods=post),
-        Route(f"{one}/teach/train", teach.train, methods=post),
-        Route(f"{one}/teach/crawl", teach.apply, methods=post),
-        Route(f"{one}/history", teach.history, methods=post),
-        Route("/compare", compare.room),
-        Route("/compare", compare.attempt, methods=post),
-        Route("/reports/{name}", compare.report),
-        Route("/search", searching.page),
-        Route("/search", searching.feedback, methods=post),
-        *_programs(),
+        Route("/", pages.show_home),
+        Route("/crawls", actions.start_crawl, methods=post),
+        Route(one, pages.show_collection),
+        Route(f"{one}/pages", pages.show_pages),
+        Route(f"{one}/page", pages.show_page),
+        Route(f"{one}/map", pages.show_map),
+        Route(f"{one}/start", actions.resume_crawl, methods=post),
+        Route(f"{one}/order", actions.send_command, methods=post),
+        Route(f"{one}/verdict", actions.add_verdict, methods=post),
+        Route(f"{one}/undo", actions.undo_verdict, methods=post),
+        Route(f"{one}/review", review.show_queue),
+        Route(f"{one}/review", review.judge_page, methods=post),
+        Route(f"{one}/followed", review.show_feedback_state),
+        Route(f"{one}/accept", review.accept_undoubted, methods=post),
+        Route(f"{one}/teach", teach.show_training),
+        Route(f"{one}/teach", teach.open_page, methods=post),
+        Route(f"{one}/teach/back", teach.go_back, methods=post),
+        Route(f"{one}/teach/label", teach.label_page, methods=post),
+        Route(f"{one}/teach/train", teach.train_model, methods=post),
+        Route(f"{one}/teach/crawl", teach.crawl_with_model, methods=post),
+        Route(f"{one}/history", teach.import_history, methods=post),
+        Route("/compare", compare.show_comparison),
+        Route("/compare", compare.start_comparison, methods=post),
+        Route("/reports/{name}", compare.show_report),
+        Route("/search", search.show_search),
+        Route("/search", search.give_feedback, methods=post),
+        *_build_api_routes(),
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
 
 
-def _programs() -> list[BaseRoute]:
+def _build_api_routes() -> list[BaseRoute]:
+    """Return the routes of the JSON API."""
     one = "/api/collections/{name}"
     return [
-        Route("/api/openapi.json", api.schema),
-        Route("/api/collections", api.collections),
-        Route("/api/search", searching.found),
-        Route("/api/feedback", searching.judge, methods=["POST"]),
-        Route("/api/peer/{operation}", searching.peer, methods=["POST"]),
-        Route(one, api.collection),
-        Route(f"{one}/next", api.coming),
-        Route(f"{one}/pages", api.pages),
-        Route(f"{one}/page", api.page),
-        Route(f"{one}/verdicts", api.rule, methods=["POST"]),
-        Route(f"{one}/undo", api.undo, methods=["POST"]),
-        Route(f"{one}/orders", api.order, methods=["POST"]),
+        Route("/api/openapi.json", api.get_schema),
+        Route("/api/collections", api.list_collections),
+        Route("/api/search", search.search_as_json),
+        Route("/api/feedback", search.give_feedback_as_json, methods=["POST"]),
+        Route("/api/peer/{operation}", search.handle_peer_request, methods=["POST"]),
+        Route(one, api.get_collection),
+        Route(f"{one}/next", api.list_next_links),
+        Route(f"{one}/pages", api.list_pages),
+        Route(f"{one}/page", api.get_page),
+        Route(f"{one}/verdicts", api.add_verdict, methods=["POST"]),
+        Route(f"{one}/undo", api.undo_verdict, methods=["POST"]),
+        Route(f"{one}/orders", api.send_command, methods=["POST"]),
     ]
 
 
-async def _missing(request: Request, error: Exception) -> Response:
+async def _handle_http_error(request: Request, error: Exception) -> Response:
+    """Return an HTML page or a JSON object for an HTTP error."""
     site: Site = request.app.state.site
     status = getattr(error, "status_code", 500)
-    message = {404: "there is no such page here", 405: "that cannot be done here"}.get(status, "the server has failed")
+    messages = {404: "page not found", 405: "this address does not support the request method"}
+    message = messages.get(status, "internal server error")
     if request.url.path.startswith("/api/"):
         return JSONResponse({"error": message}, status)
-    return site.page("error.html", code=status, status=status, message=message)
+    return site.render_page("error.html", code=status, status=status, message=message)
 
 
 @asynccontextmanager
-async def _lifespan(app: Starlette) -> AsyncIterator[None]:
+async def _run_lifespan(app: Starlette) -> AsyncIterator[None]:
     site: Site = app.state.site
-    async with site.finder.running():
+    async with site.search.run():
         yield
 
 
-def application(
-    places: Sequence[Path], *, config: Path | None = None, peers: Sequence[Server] = (), beside: bool = False
+def create_app(
+    directories: Sequence[Path],
+    *,
+    config: Path | None = None,
+    peers: Sequence[SearchServer] = (),
+    use_subprocess: bool = False,
 ) -> Starlette:
-    """The application for directories, without its guard at the door; indexes are written here or `beside` it."""
-    troubles = {404: _missing, 405: _missing, 500: _missing}
-    app = Starlette(routes=_routes(), exception_handlers=troubles, lifespan=_lifespan)
-    shelves = Shelves(places)
-    app.state.site = Site(shelves, Crawls(config), Finder(shelves, peers, Here([], beside=beside)))
+    """Create the application, without the security middleware.
+
+    `directories` are crawls or directories that contain crawls, `config` is the settings file of crawls started by the
+    server, and `peers` are remote servers to search. With `use_subprocess`, a separate process updates the indexes.
+    """
+    handlers = {404: _handle_http_error, 405: _handle_http_error, 500: _handle_http_error}
+    app = Starlette(routes=_build_routes(), exception_handlers=handlers, lifespan=_run_lifespan)
+    registry = CollectionRegistry(directories)
+    app.state.site = Site(
+        registry, CrawlProcesses(config), SearchService(registry, peers, LocalServer([], use_subprocess=use_subprocess))
+    )
     return app
 
 
-def guarded(app: Asgi, *, names: Sequence[str], token: str = "") -> Safety:
-    """The application behind its guard."""
-    return Safety(app, frozenset(names), token)
+def secure_app(app: AsgiApp, *, host_names: Sequence[str], token: str = "") -> SecurityMiddleware:
+    """Wrap the application in the security middleware.
+
+    `host_names` are the accepted names in the Host header. With a `token`, every request must present it.
+    """
+    return SecurityMiddleware(app, frozenset(host_names), token)

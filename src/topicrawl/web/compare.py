@@ -1,8 +1,9 @@
-"""Compare: reports of the lab, and strategies tried on what a crawl has recorded."""
+"""Compare strategies by replaying a recorded crawl, and show the reports of `topicrawl lab compare`."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,168 +12,172 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from topicrawl import strategies
-from topicrawl.collection import verdicts
-from topicrawl.collection.verdicts import Ruling
+from topicrawl.collection import annotations as annotation_log
+from topicrawl.collection.annotations import AnnotationLabel
+from topicrawl.collection.page_relevance import list_seed_pages, load_page_relevance
 from topicrawl.errors import UsageError
-from topicrawl.web.drawing import COLOURS, curves_svg
-from topicrawl.web.shelves import Opened, Unknown
-from topicrawl.web.site import Form, Site, go, shown
-from topicrawl.web.teach import MODEL
+from topicrawl.web.charts import COLOURS, render_curves
+from topicrawl.web.collections import NotFoundError, OpenCollection
+from topicrawl.web.site import RequestForm, Site, page_endpoint, redirect_to
+from topicrawl.web.teach import MODEL_FILE
 
-FOLDER = "tries"
-_EXAMPLES = "examples.tsv"
-_MOST = 6  # strategies at a time
-_FETCHES = 2000
-_LARGEST = 20 << 20  # bytes of a report
-#: A report has styles of its own and no scripts; what it holds came from the lab, not from the web.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
+RUNS_FOLDER = "tries"
+_EXAMPLES_FILE = "examples.tsv"
+_MAX_STRATEGIES = 6  # strategies per comparison
+_MAX_FETCHES = 2000
+_MAX_REPORT_BYTES = 20 << 20  # bytes of a report
+#: A report has inline styles and no scripts.
+_REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
 
 
-@shown
-def room(site: Site, request: Request, form: Form) -> Response:
-    """Reports, and what was tried on each collection."""
-    chosen = form.text("name", most=200)
-    names = list(site.shelves.all())
+@page_endpoint
+def show_comparison(site: Site, request: Request, form: RequestForm) -> Response:
+    """Show the reports, and the results of the strategies replayed on one collection."""
+    chosen = form.get_text("name", max_length=200)
+    names = list(site.collections.list_directories())
     chosen = chosen if chosen in names else (names[0] if names else "")
     values: dict[str, Any] = {
         "names": names,
         "chosen": chosen,
-        "reports": list(_reports(site)),
+        "reports": list(_find_reports(site)),
         "tried": None,
-        "usual": strategies.USUAL,
+        "usual": strategies.DEFAULT_STRATEGY,
     }
     if chosen:
-        with site.shelves.opened(chosen) as opened:
-            job = _job(opened.directory)
+        with site.collections.open_readonly(chosen) as opened:
+            job = _get_job_name(opened.directory)
             values |= {
-                "tried": _tried(opened), "now": site.jobs.now(job), "kinds": _kinds(opened),
-                "failed": [outcome for outcome in site.jobs.outcomes(job) if outcome.failed],
-            }  # fmt: skip
-    return site.page("compare.html", **values)
+                "tried": _load_results(opened),
+                "now": site.jobs.describe_progress(job),
+                "kinds": _group_strategies(opened),
+                "failed": [outcome for outcome in site.jobs.get_results(job) if outcome.failed],
+            }
+    return site.render_page("compare.html", **values)
 
 
-class Row(NamedTuple):
-    """What a strategy has found."""
+class StrategyReplay(NamedTuple):
+    """Result of one strategy on a recorded crawl."""
 
     name: str
     fetches: int
     found: int
-    share: float  # of all that there is to find
-    half: int | None  # fetches until half of it was found; None: never
-    colour: int | None  # None: it is not in the picture
+    share: float  # of all relevant pages
+    half: int | None  # fetches until half of the relevant pages were found; None if they were not
+    colour: int | None  # None if the chart does not contain the strategy
 
 
-def _tried(opened: Opened) -> dict[str, Any]:
-    """What was tried on a collection: the best strategies first, and their curves."""
-    targets = _targets(opened)
-    # Whoever has found as much as another, and more of it early, stands before him.
-    curves = dict(sorted(_curves(opened, targets).items(), key=lambda item: (-item[1][-1], -sum(item[1]), item[0])))
+def _load_results(opened: OpenCollection) -> dict[str, Any]:
+    """Return the results of all strategies replayed on a collection, best first, and a chart of their curves."""
+    targets = load_page_relevance(opened.store, opened.topic.threshold).relevant
+    # Strategies with the same result are sorted by how early they found the pages.
+    curves = dict(
+        sorted(_load_curves(opened, targets).items(), key=lambda item: (-item[1][-1], -sum(item[1]), item[0]))
+    )
     drawn = dict(list(curves.items())[:COLOURS])
     rows = []
     for number, (name, curve) in enumerate(curves.items()):
         half = next((at for at, found in enumerate(curve) if 2 * found >= len(targets) > 0), None)
         share = curve[-1] / max(1, len(targets))
-        rows.append(Row(name, len(curve) - 1, curve[-1], share, half, number if name in drawn else None))
-    return {"targets": len(targets), "rows": rows, "picture": Markup(curves_svg(drawn)) if drawn else ""}
+        rows.append(StrategyReplay(name, len(curve) - 1, curve[-1], share, half, number if name in drawn else None))
+    return {"targets": len(targets), "rows": rows, "picture": Markup(render_curves(drawn)) if drawn else ""}
 
 
-def _kinds(opened: Opened) -> list[tuple[str, list[tuple[str, str]], bool]]:
-    """Strategies with a sentence each, by what they need; and whether that is here."""
+def _group_strategies(opened: OpenCollection) -> list[tuple[str, list[tuple[str, str]], bool]]:
+    """Return groups of strategies: title, (name, description) of each strategy, whether their input is available."""
     needs: dict[bool, list[tuple[str, str]]] = {False: [], True: []}
-    for name, kind in strategies.available().items():
-        needs["examples" in kind.inputs].append((name, strategies.sentence(kind)))
-    taught = bool(_examples(opened)) or (opened.directory / MODEL).exists()
-    return [("From the topic's words", needs[False], True), ("Learners, from examples too", needs[True], taught)]
+    for name, kind in strategies.list_strategies().items():
+        needs["examples" in kind.required_inputs].append((name, strategies.describe_strategy(kind)))
+    has_examples = bool(_load_examples(opened)) or (opened.directory / MODEL_FILE).exists()
+    return [
+        ("Strategies that need only the words of the topic", needs[False], True),
+        ("Strategies that learn from examples", needs[True], has_examples),
+    ]
 
 
-@shown
-def attempt(site: Site, request: Request, form: Form) -> Response:
-    """Try strategies on what a crawl recorded, each from the crawl's own seeds."""
-    name = form.text("name", most=200)
-    asked = [item for item in dict.fromkeys(form.texts("strategy")) if item]
-    if not asked or len(asked) > _MOST or not set(asked) <= set(strategies.available()):
-        raise UsageError(f"choose one to {_MOST} of the strategies")
-    fetches = form.number("fetches", 500, least=10, most=_FETCHES)
-    with site.shelves.opened(name) as opened:
-        seeds = _seeds(opened)
-        folder = opened.directory / FOLDER
+@page_endpoint
+def start_comparison(site: Site, request: Request, form: RequestForm) -> Response:
+    """Replay a recorded crawl with the chosen strategies, each from the seeds of the crawl."""
+    name = form.get_text("name", max_length=200)
+    chosen = [item for item in dict.fromkeys(form.get_texts("strategy")) if item]
+    if not chosen or len(chosen) > _MAX_STRATEGIES or not set(chosen) <= set(strategies.list_strategies()):
+        raise UsageError(f"choose from 1 to {_MAX_STRATEGIES} of the strategies")
+    fetches = form.get_integer("fetches", 500, minimum=10, maximum=_MAX_FETCHES)
+    with site.collections.open_readonly(name) as opened:
+        seeds = _find_seeds(opened)
+        folder = opened.directory / RUNS_FOLDER
         folder.mkdir(exist_ok=True)
-        examples = _examples(opened)
-        (folder / _EXAMPLES).write_text("".join(f"{url}\t{label}\n" for url, label in examples.items()), "utf-8")
+        examples = _load_examples(opened)
+        (folder / _EXAMPLES_FILE).write_text("".join(f"{url}\t{label}\n" for url, label in examples.items()), "utf-8")
         fixed = ["lab", "run", str(opened.directory), "--topic", str(opened.directory / "topic.toml")]
         fixed += [f"--pages={fetches}", *(f"--seed={url}" for url in seeds)]
-        site.jobs.run(
-            _job(opened.directory),
-            {each: [*fixed, *_taught(opened.directory, each), f"--out={folder / each}.jsonl"] for each in asked},
+        site.jobs.start(
+            _get_job_name(opened.directory),
+            {
+                each: [*fixed, *_build_strategy_options(opened.directory, each), f"--out={folder / each}.jsonl"]
+                for each in chosen
+            },
         )
-    return go("/compare", name=name)
+    return redirect_to("/compare", name=name)
 
 
-def _taught(directory: Path, strategy: str) -> list[str]:
-    """The strategy as an option, with what it may learn from: a model of browsing, or the pages that readers judged."""
-    if strategy == "hmm" and (directory / MODEL).exists():
-        return [f"--strategy=hmm:model={directory / MODEL}"]
-    examples = directory / FOLDER / _EXAMPLES
-    learns = "examples" in strategies.available()[strategy].inputs and examples.stat().st_size > 0
+def _build_strategy_options(directory: Path, strategy: str) -> list[str]:
+    """Return the command-line options of a strategy: its name, and the HMM model or the examples to learn from."""
+    if strategy == "hmm" and (directory / MODEL_FILE).exists():
+        return [f"--strategy=hmm:model={directory / MODEL_FILE}"]
+    examples = directory / RUNS_FOLDER / _EXAMPLES_FILE
+    learns = "examples" in strategies.list_strategies()[strategy].required_inputs and examples.stat().st_size > 0
     return [f"--strategy={strategy}", *([f"--examples={examples}"] if learns else [])]
 
 
-def _examples(opened: Opened) -> dict[str, str]:
-    """Pages that readers judged; without a relevant one nobody can learn from them."""
-    said = {row.url: str(row.verdict) for row in verdicts.latest(opened.store).values() if row.relevant is not None}
-    return said if Ruling.RELEVANT in said.values() else {}
+def _load_examples(opened: OpenCollection) -> dict[str, str]:
+    """Return the annotated pages (URL → verdict); empty if none is relevant, because no strategy can learn then."""
+    verdicts = {
+        row.url: str(row.label)
+        for row in annotation_log.list_current_annotations(opened.store).values()
+        if row.is_relevant is not None
+    }
+    return verdicts if AnnotationLabel.RELEVANT in verdicts.values() else {}
 
 
-@shown
-def report(site: Site, request: Request, form: Form) -> Response:
-    """A report of `topicrawl lab compare`."""
-    path = dict(_reports(site)).get(request.path_params["name"])
-    if path is None or path.stat().st_size > _LARGEST:
-        raise Unknown("there is no such report here")
-    return HTMLResponse(path.read_text("utf-8"), headers={"content-security-policy": _POLICY})
+@page_endpoint
+def show_report(site: Site, request: Request, form: RequestForm) -> Response:
+    """Show a report of `topicrawl lab compare`."""
+    path = dict(_find_reports(site)).get(request.path_params["name"])
+    if path is None or path.stat().st_size > _MAX_REPORT_BYTES:
+        raise NotFoundError("report not found")
+    return HTMLResponse(path.read_text("utf-8"), headers={"content-security-policy": _REPORT_POLICY})
 
 
-def _reports(site: Site) -> list[tuple[str, Path]]:
-    home = site.shelves.home
-    found = sorted(home.glob("*/report.html")) if home is not None else []
-    return [(path.parent.name, path) for path in found if not path.is_symlink()]
+def _find_reports(site: Site) -> list[tuple[str, Path]]:
+    """Return the names and paths of the reports beside the collections."""
+    home = site.collections.crawl_home
+    paths = sorted(home.glob("*/report.html")) if home is not None else []
+    return [(path.parent.name, path) for path in paths if not path.is_symlink()]
 
 
-def _job(directory: Path) -> str:
+def _get_job_name(directory: Path) -> str:
     return f"try {directory}"
 
 
-def _seeds(opened: Opened) -> list[str]:
-    """The crawl's seeds that are in its archive."""
-    rows = opened.store.rows("SELECT url FROM visits WHERE source = '' AND failure IS NULL ORDER BY step LIMIT 20")
-    if not rows:
-        raise UsageError(f"{opened.name} has no seed that could be read: there is nothing to try strategies on")
-    return [str(url) for (url,) in rows]
+def _find_seeds(opened: OpenCollection) -> list[str]:
+    """Return the seeds of the crawl that were fetched, at most 20."""
+    seeds = list_seed_pages(opened.store, 20)
+    if not seeds:
+        raise UsageError(f"cannot compare strategies on {opened.name}: none of its seeds was fetched")
+    return seeds
 
 
-def _targets(opened: Opened) -> set[str]:
-    """What was to be found: what readers call relevant; where they said nothing, what the topic's words do."""
-    sql = "SELECT url FROM visits WHERE failure IS NULL AND relevance >= ?"
-    found = {str(url) for (url,) in opened.store.rows(sql, (opened.topic.threshold,))}
-    for verdict in verdicts.latest(opened.store).values():
-        if verdict.verdict == Ruling.RELEVANT:
-            found.add(verdict.url)
-        elif verdict.verdict == Ruling.IRRELEVANT:
-            found.discard(verdict.url)
-    return found
-
-
-def _curves(opened: Opened, targets: set[str]) -> dict[str, list[int]]:
-    """Strategy → relevant pages found after each fetch."""
+def _load_curves(opened: OpenCollection, targets: Set[str]) -> dict[str, list[int]]:
+    """Return the harvest curve of each strategy: the number of relevant pages found after each fetch."""
     curves: dict[str, list[int]] = {}
-    for path in sorted((opened.directory / FOLDER).glob("*.jsonl")):
+    for path in sorted((opened.directory / RUNS_FOLDER).glob("*.jsonl")):
         curve, found = [0], set()
         for line in path.read_text("utf-8").splitlines():
             try:
                 url = json.loads(line).get("url")
             except ValueError:
-                break  # it is being written
-            # Several addresses may lead to one page, which is found once.
+                break  # the last line is still being written
+            # Several URLs may redirect to one page, which counts once.
             found |= {url} & targets
             curve.append(len(found))
         if len(curve) > 1:

@@ -1,4 +1,4 @@
-"""Longer work than a page may take: commands in processes of their own, one after the other."""
+"""Background jobs: run `topicrawl` commands in subprocesses, one after the other."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 from topicrawl.errors import CollectionError
 
-_SECONDS = 3600  # for one command
-_LONGEST = 500  # characters of what it said
+_TIMEOUT_SECONDS = 3600  # time limit of one command
+_MAX_MESSAGE_CHARS = 500  # characters of an error message
 
 
-class Outcome(NamedTuple):
-    """How a command ended, and the last line that it said."""
+class CommandResult(NamedTuple):
+    """Result of a command, with the last line of its output."""
 
     name: str
     said: str
@@ -24,85 +24,89 @@ class Outcome(NamedTuple):
 
 
 @dataclass
-class Job:
-    """A row of commands by their names."""
+class CommandJob:
+    """A sequence of named commands and their results so far."""
 
     commands: Mapping[str, Sequence[str]]
-    outcomes: list[Outcome] = field(default_factory=list)
-    running: bool = True
+    results: list[CommandResult] = field(default_factory=list)
+    is_running: bool = True
     process: subprocess.Popen[str] | None = None
     thread: Thread | None = None
 
 
 @dataclass
-class Jobs:
-    """What was started, by name."""
+class JobRunner:
+    """Runs jobs in background threads, at most one of each name at a time."""
 
-    _jobs: dict[str, Job] = field(default_factory=dict)
+    _jobs: dict[str, CommandJob] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
-    def run(self, name: str, commands: Mapping[str, Sequence[str]]) -> None:
-        """Start `topicrawl` commands; one row of a name at a time."""
+    def start(self, name: str, commands: Mapping[str, Sequence[str]]) -> None:
+        """Start a job that runs `topicrawl` commands; raise `CollectionError` if the job is already running."""
         with self._lock:
-            if self.running(name):
-                raise CollectionError("that is being done already")
-            job = self._jobs[name] = Job(commands)
-            job.thread = Thread(target=_work, args=(job,), daemon=True)
+            if self.is_running(name):
+                raise CollectionError("this job is already running")
+            job = self._jobs[name] = CommandJob(commands)
+            job.thread = Thread(target=_run_commands, args=(job,), daemon=True)
             job.thread.start()
 
-    def running(self, name: str) -> bool:
-        return name in self._jobs and self._jobs[name].running
+    def is_running(self, name: str) -> bool:
+        """Whether a job is running."""
+        return name in self._jobs and self._jobs[name].is_running
 
-    def now(self, name: str) -> str:
-        """What is being done, and how far it is; "": nothing."""
+    def describe_progress(self, name: str) -> str:
+        """Return the name of the running command of a job and its position, or "" if the job is not running."""
         job = self._jobs.get(name)
-        if job is None or not job.running:
+        if job is None or not job.is_running:
             return ""
-        under_way = list(job.commands)[min(len(job.outcomes), len(job.commands) - 1)]
-        count = f", {len(job.outcomes) + 1} of {len(job.commands)}" if len(job.commands) > 1 else ""
-        return under_way + count
+        current = list(job.commands)[min(len(job.results), len(job.commands) - 1)]
+        count = f", {len(job.results) + 1} of {len(job.commands)}" if len(job.commands) > 1 else ""
+        return current + count
 
-    def outcomes(self, name: str) -> list[Outcome]:
-        """How the commands ended that are done."""
+    def get_results(self, name: str) -> list[CommandResult]:
+        """Return the results of the finished commands of a job."""
         job = self._jobs.get(name)
-        return list(job.outcomes) if job is not None else []
+        return list(job.results) if job is not None else []
 
     def wait(self) -> None:
-        """Until all that was started is done."""
+        """Wait until all jobs have finished."""
         for job in self._jobs.values():
             if job.thread is not None:
                 job.thread.join()
 
     def close(self) -> None:
-        """End what is running: it can be done again."""
+        """Terminate the running commands; the user can start the jobs again."""
         for job in self._jobs.values():
             if job.process is not None and job.process.poll() is None:
                 job.process.terminate()
                 job.process.wait()
 
 
-def _work(job: Job) -> None:
+def _run_commands(job: CommandJob) -> None:
     try:
         for name, command in job.commands.items():
             job.process = subprocess.Popen(
                 [sys.executable, "-m", "topicrawl", *command],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-            )  # fmt: skip
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
             try:
-                _, said = job.process.communicate(timeout=_SECONDS)
+                _, output = job.process.communicate(timeout=_TIMEOUT_SECONDS)
             except subprocess.TimeoutExpired:
                 job.process.kill()
-                said = job.process.communicate()[1] + "\nit took too long"
-            job.outcomes.append(Outcome(name, last_line(said), job.process.returncode != 0))
+                output = job.process.communicate()[1] + f"\nthe command did not finish within {_TIMEOUT_SECONDS} s"
+            job.results.append(CommandResult(name, get_last_line(output), job.process.returncode != 0))
     finally:
-        job.running = False
+        job.is_running = False
 
 
-def last_line(said: str) -> str:
-    """What a command said in the end, without its name.
+def get_last_line(output: str) -> str:
+    """Return the last non-empty line of the output of a command, without the program name; "" if there is none.
 
-    >>> last_line("12 pages read\\rtopicrawl: there are none: make some\\n")
+    >>> get_last_line("12 pages read\\rtopicrawl: there are none: make some\\n")
     'there are none: make some'
     """
-    lines = [line.strip() for line in said.replace("\r", "\n").splitlines() if line.strip()]
-    return lines[-1].removeprefix("topicrawl: ")[:_LONGEST] if lines else ""
+    lines = [line.strip() for line in output.replace("\r", "\n").splitlines() if line.strip()]
+    return lines[-1].removeprefix("topicrawl: ")[:_MAX_MESSAGE_CHARS] if lines else ""

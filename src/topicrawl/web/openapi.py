@@ -1,96 +1,121 @@
-"""What the HTTP interface takes and gives, as OpenAPI 3.1."""
+"""Description of the JSON API in OpenAPI 3.1."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from topicrawl import __version__
+import msgspec
 
-_TEXT = {"type": "string"}
+from topicrawl import __version__
+from topicrawl.search.models import Feedback, SearchResults
+from topicrawl.web.crawl_figures import NextLinks
+
+_STRING = {"type": "string"}
 _ERRORS = {
-    "400": "something in the request is not as it must be",
-    "401": "the token is missing",
-    "403": "a change that another site asked for",
-    "404": "there is no such collection or page",
-    "409": "the collection cannot be used now",
-    "413": "too large",
+    "400": "the request is invalid",
+    "401": "the token is missing or wrong",
+    "403": "a change requested by another site",
+    "404": "unknown collection or page",
+    "409": "the collection is not available",
+    "413": "the request body is too large",
 }
 _OBJECT = {"type": "object"}
-_ADDRESSES = {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": 1000}
+#: Types of the responses, by operation. The other operations return objects without a schema.
+_RESPONSE_TYPES = {"search": SearchResults, "feedback": Feedback, "next": NextLinks}
+_URL_LIST = {"type": "array", "items": _STRING, "minItems": 1, "maxItems": 1000}
 
 
-def described() -> dict[str, Any]:
-    """The whole description."""
+def build_schema() -> dict[str, Any]:
+    """Return the OpenAPI document."""
+    _, schemas = msgspec.json.schema_components(_RESPONSE_TYPES.values(), ref_template="#/components/schemas/{name}")
     return {
         "openapi": "3.1.0",
         "info": {"title": "Topicrawl", "version": __version__, "description": "Collections of focused crawls."},
-        "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+        "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}, "schemas": schemas},
         "security": [{"token": []}, {}],
-        "paths": {**_of_all(), **_of_one("/api/collections/{name}")},
+        "paths": {**_build_shared_paths(), **_build_collection_paths("/api/collections/{name}")},
     }
 
 
-def _of_all() -> dict[str, Any]:
-    """What is asked of all collections together."""
-    judged = {"query": _TEXT, "relevant": _ADDRESSES, "irrelevant": _ADDRESSES}
-    feedback = _change("Which hits were right and which were wrong", "feedback", judged, "query")
+def _build_shared_paths() -> dict[str, Any]:
+    """Return the paths that concern all collections."""
+    fields = {"query": _STRING, "relevant": _URL_LIST, "irrelevant": _URL_LIST}
+    feedback = _build_post_operation("Give relevance feedback on search hits", "feedback", fields, "query")
     return {
-        "/api/openapi.json": {"get": _operation("This description", "schema")},
-        "/api/search": {"get": _operation("One answer from all collections", "search", *_query_fields())},
+        "/api/openapi.json": {"get": _build_operation("This description", "schema")},
+        "/api/search": {"get": _build_operation("Search all collections", "search", *_search_parameters())},
         "/api/feedback": {"post": feedback},
-        "/api/peer/{name}": {"post": _change("What servers ask each other", "peer", {})},
-        "/api/collections": {"get": _operation("All collections", "collections")},
+        "/api/peer/{name}": {"post": _build_post_operation("Requests of other Topicrawl servers", "peer", {})},
+        "/api/collections": {"get": _build_operation("All collections", "collections")},
     }
 
 
-def _of_one(one: str) -> dict[str, Any]:
-    """What is asked of one collection."""
-    url = _query("url", {"type": "string", "maxLength": 4000}, required=True)
-    before = _query("before", {"type": "integer", "minimum": 0, "maximum": 1 << 40})
+def _build_collection_paths(path: str) -> dict[str, Any]:
+    """Return the paths of one collection."""
+    url = _query_parameter("url", {"type": "string", "maxLength": 4000}, required=True)
+    before = _query_parameter("before", {"type": "integer", "minimum": 0, "maximum": 1 << 40})
     verdict = {"type": "string", "enum": ["relevant", "irrelevant", "unsure", ""]}
-    ruled = {"urls": _ADDRESSES, "verdict": verdict}
+    annotation = {"urls": _URL_LIST, "verdict": verdict}
     kinds = ["seed", "word", "block", "boost", "pause", "resume", "stop"]
-    order = {"kind": {"type": "string", "enum": kinds}, "target": _TEXT, "amount": {"type": "number"}}
+    command = {"kind": {"type": "string", "enum": kinds}, "target": _STRING, "amount": {"type": "number"}}
     return {
-        one: {"get": _operation("One collection: figures, failures, hosts", "collection", _name())},
-        f"{one}/next": {"get": _operation("The best links that wait, and why", "next", _name(), _count())},
-        f"{one}/pages": {"get": _operation("Pages, the newest first", "pages", _name(), before, _count())},
-        f"{one}/page": {"get": _operation("One page as text, and how it was reached", "page", _name(), url)},
-        f"{one}/verdicts": {"post": _change("A verdict on pages", "rule", ruled, "urls", "verdict")},
-        f"{one}/undo": {"post": _change("Take the last verdict back", "undo", {})},
-        f"{one}/orders": {"post": _change("Tell a crawl something", "order", order, "kind")},
+        path: {"get": _build_operation("One collection: figures, failures, hosts", "collection", _name_parameter())},
+        f"{path}/next": {
+            "get": _build_operation(
+                "The best waiting links and their scores", "next", _name_parameter(), _count_parameter()
+            )
+        },
+        f"{path}/pages": {
+            "get": _build_operation("Pages, newest first", "pages", _name_parameter(), before, _count_parameter())
+        },
+        f"{path}/page": {
+            "get": _build_operation("The text of a page and the path to it", "page", _name_parameter(), url)
+        },
+        f"{path}/verdicts": {
+            "post": _build_post_operation("Add a verdict on pages", "rule", annotation, "urls", "verdict")
+        },
+        f"{path}/undo": {"post": _build_post_operation("Undo the last verdict", "undo", {})},
+        f"{path}/orders": {"post": _build_post_operation("Send a command to a crawl", "order", command, "kind")},
     }
 
 
-def _name() -> dict[str, Any]:
-    return {"name": "name", "in": "path", "required": True, "schema": _TEXT}
+def _name_parameter() -> dict[str, Any]:
+    return {"name": "name", "in": "path", "required": True, "schema": _STRING}
 
 
-def _query(name: str, schema: dict[str, Any], *, required: bool = False) -> dict[str, Any]:
+def _query_parameter(name: str, schema: dict[str, Any], *, required: bool = False) -> dict[str, Any]:
     return {"name": name, "in": "query", "required": required, "schema": schema}
 
 
-def _query_fields() -> list[dict[str, Any]]:
+def _search_parameters() -> list[dict[str, Any]]:
     text = {"type": "string", "maxLength": 1000}
     offset = {"type": "integer", "minimum": 0, "maximum": 1000}
     fields = {"q": text, "like": text, "count": {"type": "integer", "minimum": 1, "maximum": 100}, "offset": offset}
-    return [_query(name, schema) for name, schema in fields.items()]
+    return [_query_parameter(name, schema) for name, schema in fields.items()]
 
 
-def _count() -> dict[str, Any]:
-    return _query("count", {"type": "integer", "minimum": 1, "maximum": 200})
+def _count_parameter() -> dict[str, Any]:
+    return _query_parameter("count", {"type": "integer", "minimum": 1, "maximum": 200})
 
 
-def _operation(summary: str, name: str, *parameters: dict[str, Any]) -> dict[str, Any]:
-    answers = {"200": _answer("as asked"), **{status: _answer(text) for status, text in _ERRORS.items()}}
-    return {"summary": summary, "operationId": name, "parameters": list(parameters), "responses": answers}
+def _build_operation(summary: str, name: str, *parameters: dict[str, Any]) -> dict[str, Any]:
+    kind = _RESPONSE_TYPES.get(name)
+    schema = _OBJECT if kind is None else {"$ref": f"#/components/schemas/{kind.__name__}"}
+    responses = {
+        "200": _build_response("success", schema),
+        **{status: _build_response(text, _OBJECT) for status, text in _ERRORS.items()},
+    }
+    return {"summary": summary, "operationId": name, "parameters": list(parameters), "responses": responses}
 
 
-def _answer(text: str) -> dict[str, Any]:
-    return {"description": text, "content": {"application/json": {"schema": _OBJECT}, "text/plain": {"schema": _TEXT}}}
+def _build_response(text: str, schema: dict[str, str]) -> dict[str, Any]:
+    return {
+        "description": text,
+        "content": {"application/json": {"schema": schema}, "text/plain": {"schema": _STRING}},
+    }
 
 
-def _change(summary: str, name: str, fields: dict[str, Any], *required: str) -> dict[str, Any]:
+def _build_post_operation(summary: str, name: str, fields: dict[str, Any], *required: str) -> dict[str, Any]:
     schema = {"type": "object", "properties": fields, "required": list(required)}
     body = {"required": True, "content": {"application/json": {"schema": schema}}}
-    return {**_operation(summary, name, _name()), "requestBody": body}
+    return {**_build_operation(summary, name, _name_parameter()), "requestBody": body}

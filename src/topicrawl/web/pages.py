@@ -1,4 +1,4 @@
-"""Pages to look at: all collections, one of them, its pages, its map."""
+"""Handlers of the HTML pages: all collections, one collection, its pages, one page, the link map."""
 
 from __future__ import annotations
 
@@ -10,146 +10,179 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicrawl import strategies
-from topicrawl.collection import orders, report, verdicts
-from topicrawl.collection.orders import Order
+from topicrawl.collection import annotations as annotation_log
+from topicrawl.collection import commands, queries
+from topicrawl.collection.commands import CommandKind
 from topicrawl.errors import CollectionError
-from topicrawl.strategies.strategy import Strategy
+from topicrawl.strategies.base import Strategy
 from topicrawl.urls import fingerprint
-from topicrawl.web import drawing, figures, linkmap
-from topicrawl.web.crawls import named
-from topicrawl.web.reading import reading
-from topicrawl.web.shelves import Opened
-from topicrawl.web.site import Form, Site, shown
+from topicrawl.web import charts, crawl_figures, link_map
+from topicrawl.web.collections import OpenCollection
+from topicrawl.web.crawl_processes import hide_path
+from topicrawl.web.page_context import build_page_context
+from topicrawl.web.site import RequestForm, Site, page_endpoint
 
-_NEXT = 12  # links
-_PAGE = 50  # rows of a list
-_HOSTS = 12
-_LINKS = 100  # of a page
-_WAYS = 25  # of the map
-#: What the list of pages can be narrowed to; each condition takes the threshold.
-_SHOWN = {
+_MAX_NEXT_LINKS = 12  # waiting links
+_ROWS_PER_PAGE = 50  # rows of the list of pages
+_MAX_HOSTS = 12
+_MAX_LINKS = 100  # links of a page
+_MAX_HOST_LINKS = 25  # rows of the table below the map
+#: Filters of the list of pages: name → SQL condition. The parameter of each condition is the relevance threshold.
+_PAGE_FILTERS = {
     "all": "failure IS NULL AND ? >= 0",
     "relevant": "failure IS NULL AND relevance >= ?",
-    "reviewed": "failure IS NULL AND ? >= 0 AND step IN (SELECT p.step FROM pages p JOIN verdicts v ON v.page = p.id)",
+    "reviewed": "failure IS NULL AND ? >= 0 AND step IN"
+    " (SELECT p.step FROM pages p JOIN annotations a ON a.page = p.id)",
     "failed": "failure IS NOT NULL AND ? >= 0",
 }
 
 
-@shown
-def home(site: Site, request: Request, form: Form) -> Response:
-    """All collections, and a form for a new one."""
-    return front(site, {"words": "", "seeds": "", "strategy": "", "pages": ""})
+@page_endpoint
+def show_home(site: Site, request: Request, form: RequestForm) -> Response:
+    """Show all collections and a form for a new crawl."""
+    return render_home(site, {"words": "", "seeds": "", "strategy": "", "pages": ""})
 
 
-def front(site: Site, given: Mapping[str, str], *, trouble: str = "") -> Response:
-    """The first page; with what was written into its form, and why that will not do."""
-    found, broken = [], list(site.shelves.damaged())
-    for name in site.shelves.all():
+def render_home(site: Site, form_values: Mapping[str, str], *, message: str = "") -> Response:
+    """Render the home page, with the given values in the form and an error message."""
+    collections, broken = [], list(site.collections.find_damaged())
+    for name in site.collections.list_directories():
         try:
-            with site.shelves.opened(name) as opened:
-                found.append(figures.figures(opened))
+            with site.collections.open_readonly(name) as opened:
+                collections.append(crawl_figures.get_figures(opened))
         except CollectionError as error:
             broken.append((name, str(error)))
-    known = {directory for directory in site.shelves.all().values()}
+    existing = {directory for directory in site.collections.list_directories().values()}
     started = [
-        (directory.name, started.running, named(directory, started.words()))
-        for directory, started in site.crawls.waiting().items()
-        if directory not in known
+        (directory.name, process.is_running, hide_path(directory, process.read_output()))
+        for directory, process in site.crawls.get_processes().items()
+        if directory not in existing
     ]
-    return site.page(
-        "home.html", code=400 if trouble else 200, given=given, trouble=trouble, collections=found,
-        broken=broken, started=started, home=site.shelves.home,
-        strategies=[(name, strategies.sentence(kind)) for name, kind in strategies.available().items() if _ready(kind)],
-        usual=strategies.USUAL,
-    )  # fmt: skip
+    return site.render_page(
+        "home.html",
+        code=400 if message else 200,
+        given=form_values,
+        trouble=message,
+        collections=collections,
+        broken=broken,
+        started=started,
+        home=site.collections.crawl_home,
+        strategies=[
+            (name, strategies.describe_strategy(kind))
+            for name, kind in strategies.list_strategies().items()
+            if _needs_no_examples(kind)
+        ],
+        usual=strategies.DEFAULT_STRATEGY,
+    )
 
 
-def _ready(kind: type[Strategy]) -> bool:
-    """Whether a strategy can begin with words alone: a form has no place for what others learn from."""
-    return "examples" not in kind.inputs
+def _needs_no_examples(kind: type[Strategy]) -> bool:
+    """Whether a strategy needs no examples; the form for a new crawl has no field for them."""
+    return "examples" not in kind.required_inputs
 
 
-@shown
-def collection(site: Site, request: Request, form: Form) -> Response:
-    """One collection: what it has, what it does, what comes next."""
-    with site.shelves.opened(request.path_params["name"]) as opened:
-        return site.page("collection.html", **_watched(site, opened))
+@page_endpoint
+def show_collection(site: Site, request: Request, form: RequestForm) -> Response:
+    """Show one collection: figures, harvest curve, hosts, failures and the next links."""
+    with site.collections.open_readonly(request.path_params["name"]) as opened:
+        return site.render_page("collection.html", **_build_collection_values(site, opened))
 
 
-def _watched(site: Site, opened: Opened) -> dict[str, Any]:
-    blocked = orders.standing(opened.store, Order.BLOCK)
-    boosts = orders.standing(opened.store, Order.BOOST)
-    hosts = figures.hosts(opened, _HOSTS)
+def _build_collection_values(site: Site, opened: OpenCollection) -> dict[str, Any]:
+    blocked = commands.get_current_amounts(opened.store, CommandKind.BLOCK)
+    boosts = commands.get_current_amounts(opened.store, CommandKind.BOOST)
+    hosts = crawl_figures.list_hosts(opened, _MAX_HOSTS)
     hosts += [(host, 0) for host in {**blocked, **boosts} if host not in dict(hosts)]
     return {
-        "it": figures.figures(opened),
-        "curve": Markup(drawing.curve_svg(figures.curve(opened))),  # drawn from numbers alone
-        "failures": report.failures(opened.store),
+        "it": crawl_figures.get_figures(opened),
+        "curve": Markup(
+            charts.render_curve(crawl_figures.compute_harvest_curve(opened))
+        ),  # contains no text of pages, so it is safe
+        "failures": queries.count_failures(opened.store),
         "hosts": hosts,
         "blocked": blocked,
         "boosts": boosts,
-        "next": figures.coming(opened, _NEXT),
-        "heeded": figures.heeded(opened),
-        "pending": figures.pending(opened),
+        "next": crawl_figures.list_next_links(opened, _MAX_NEXT_LINKS),
+        "heeded": crawl_figures.get_feedback_state(opened),
+        "pending": crawl_figures.count_pending(opened),
         "words": list(opened.topic.all_words),
-        "trouble": site.crawls.trouble(opened.directory),
-        "added": orders.standing(opened.store, Order.WORD),
-        "settings": figures.settings(opened),
+        "trouble": site.crawls.get_error(opened.directory),
+        "added": commands.get_current_amounts(opened.store, CommandKind.WORD),
+        "settings": crawl_figures.list_settings(opened),
     }
 
 
-@shown
-def pages(site: Site, request: Request, form: Form) -> Response:
-    """The pages of a collection, the newest first; as many as fit on a screen or two."""
-    before = form.number("before", 0, most=1 << 40)
-    show = form.text("show") if form.text("show") in _SHOWN else "all"
-    with site.shelves.opened(request.path_params["name"]) as opened:
+@page_endpoint
+def show_pages(site: Site, request: Request, form: RequestForm) -> Response:
+    """Show the pages of a collection, newest first, `_ROWS_PER_PAGE` at a time."""
+    before = form.get_integer("before", 0, maximum=1 << 40)
+    show = form.get_text("show") if form.get_text("show") in _PAGE_FILTERS else "all"
+    with site.collections.open_readonly(request.path_params["name"]) as opened:
         visits = list(
-            opened.store.each(
-                f"SELECT step, url, relevance, failure, detail FROM visits WHERE {_SHOWN[show]} AND (? = 0 OR step < ?)"
+            opened.store.iterate_rows(
+                f"SELECT step, url, relevance, failure, detail FROM visits "
+                f"WHERE {_PAGE_FILTERS[show]} AND (? = 0 OR step < ?)"
                 " ORDER BY step DESC LIMIT ?",
-                (opened.topic.threshold, before, before, _PAGE),
+                (opened.topic.threshold, before, before, _ROWS_PER_PAGE),
             )
         )
-        rows = [(step, str(url), _title(opened, str(url)), *rest) for step, url, *rest in visits]
-        said = {row.url: str(row.verdict) for row in verdicts.latest(opened.store).values()}
-        it = figures.figures(opened)
-        counts = (it.pages, it.relevant, it.judged, sum(report.failures(opened.store).values()))
-        return site.page(
-            "pages.html", it=it, rows=rows, said=said, more=len(rows) == _PAGE, last=rows[-1][0] if rows else 0,
-            before=before, show=show, choices=dict(zip(_SHOWN, counts, strict=True)),
-        )  # fmt: skip
+        rows = [(step, str(url), _get_title(opened, str(url)), *rest) for step, url, *rest in visits]
+        verdicts = {
+            row.url: f"{row.label}{' (reviewer)' if row.is_by_reviewer else ''}"
+            for row in annotation_log.list_current_annotations(opened.store).values()
+        }
+        figures = crawl_figures.get_figures(opened)
+        counts = (figures.pages, figures.relevant, figures.judged, sum(queries.count_failures(opened.store).values()))
+        return site.render_page(
+            "pages.html",
+            it=figures,
+            rows=rows,
+            verdicts=verdicts,
+            more=len(rows) == _ROWS_PER_PAGE,
+            last=rows[-1][0] if rows else 0,
+            before=before,
+            show=show,
+            choices=dict(zip(_PAGE_FILTERS, counts, strict=True)),
+        )
 
 
-def _title(opened: Opened, url: str) -> str:
-    found = opened.store.rows("SELECT title FROM pages WHERE id=?", (fingerprint(url),))
-    return str(found[0][0]) if found else ""
+def _get_title(opened: OpenCollection, url: str) -> str:
+    rows = opened.store.query_rows("SELECT title FROM pages WHERE id=?", (fingerprint(url),))
+    return str(rows[0][0]) if rows else ""
 
 
-@shown
-def page(site: Site, request: Request, form: Form) -> Response:
-    """One page as text, with the topic's words marked, how it was reached, and what was said of it."""
-    url = form.address()
-    with site.shelves.opened(request.path_params["name"]) as opened:
-        visit = opened.store.visit_of(url)
-        it = figures.figures(opened)
+@page_endpoint
+def show_page(site: Site, request: Request, form: RequestForm) -> Response:
+    """Show one page as text with the words of the topic marked, the path to it, and its verdict."""
+    url = form.get_url()
+    with site.collections.open_readonly(request.path_params["name"]) as opened:
+        visit = opened.store.find_visit(url)
+        figures = crawl_figures.get_figures(opened)
         if visit is None:
-            return site.page("unknown.html", code=404, it=it, url=url)
-        verdict = verdicts.latest(opened.store).get(fingerprint(visit.url))
-        shown_now = reading(opened, visit)
-        links = [link.url for link in shown_now["view"].links[:_LINKS]]
-        return site.page(
-            "reader.html", it=it, **shown_now, verdict=str(verdict.verdict) if verdict else "",
-            back=f"page?{request.url.query}", fetched={url for url in links if opened.store.visit_of(url) is not None},
-        )  # fmt: skip
+            return site.render_page("unknown.html", code=404, it=figures, url=url)
+        verdict = annotation_log.list_current_annotations(opened.store).get(fingerprint(visit.url))
+        context = build_page_context(opened, visit)
+        links = [link.url for link in context["view"].links[:_MAX_LINKS]]
+        return site.render_page(
+            "reader.html",
+            it=figures,
+            **context,
+            verdict=str(verdict.label) if verdict and not verdict.is_by_reviewer else "",
+            back=f"page?{request.url.query}",
+            fetched={url for url in links if opened.store.find_visit(url) is not None},
+        )
 
 
-@shown
-def map_of(site: Site, request: Request, form: Form) -> Response:
-    """Which hosts link to which, and what communities they form."""
-    with site.shelves.opened(request.path_params["name"]) as opened:
-        drawn = linkmap.link_map(opened.store)
-        rows = [(one, other, count) for (one, other), count in drawn.ways.most_common(_WAYS)]
-        return site.page(
-            "map.html", it=figures.figures(opened), drawn=drawn, picture=Markup(linkmap.map_svg(drawn)), ways=rows,
-        )  # fmt: skip
+@page_endpoint
+def show_map(site: Site, request: Request, form: RequestForm) -> Response:
+    """Show which hosts link to which, and the communities that they form."""
+    with site.collections.open_readonly(request.path_params["name"]) as opened:
+        drawn = link_map.build_link_map(opened.store)
+        rows = [(one, other, count) for (one, other), count in drawn.links.most_common(_MAX_HOST_LINKS)]
+        return site.render_page(
+            "map.html",
+            it=crawl_figures.get_figures(opened),
+            drawn=drawn,
+            picture=Markup(link_map.render_map(drawn)),
+            ways=rows,
+        )

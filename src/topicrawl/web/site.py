@@ -1,4 +1,4 @@
-"""What all pages share: the collections, the crawls, the templates; and how requests are read and errors are told."""
+"""Shared state of all request handlers, form parsing, error responses and template filters."""
 
 from __future__ import annotations
 
@@ -17,148 +17,156 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from topicrawl import __version__
 from topicrawl.errors import CollectionError, TopicrawlError, UsageError
-from topicrawl.urls import canonical
-from topicrawl.web.crawls import Crawls
-from topicrawl.web.finder import Finder
-from topicrawl.web.jobs import Jobs
-from topicrawl.web.safety import TooMuch
-from topicrawl.web.shelves import Shelves, Unknown
+from topicrawl.urls import canonicalize_url
+from topicrawl.web.collections import CollectionRegistry, NotFoundError
+from topicrawl.web.crawl_processes import CrawlProcesses
+from topicrawl.web.jobs import JobRunner
+from topicrawl.web.search_service import SearchService
+from topicrawl.web.security import BodyTooLargeError
 
-_FIELDS = 200  # of a form
+_MAX_FIELDS = 200  # fields of one form
 
 
-def _templates() -> Environment:
-    made = Environment(
-        loader=PackageLoader("topicrawl.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+def _create_environment() -> Environment:
+    """Create the template environment with the filters of this module."""
+    environment = Environment(
+        loader=PackageLoader("topicrawl.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
         lstrip_blocks=True,
-    )  # fmt: skip
-    made.filters.update(
-        query=query,
-        ago=ago,
+    )
+    environment.filters.update(
+        query=encode_query,
+        ago=format_age,
         number=lambda value: f"{value:,}",
-        short=short,
-        outside=outside,
-        bare=bare,
+        short=shorten,
+        outside=sanitize_link,
+        bare=strip_scheme,
         plain=lambda name: str(name).replace("_", " "),
-        sentence=sentence,
+        sentence=format_sentence,
         www=lambda name: name.removeprefix("www."),
     )
-    made.globals["version"] = __version__
-    return made
+    environment.globals["version"] = __version__
+    return environment
 
 
 @dataclass
 class Site:
-    """What the pages of one server share."""
+    """State that all request handlers of one server share."""
 
-    shelves: Shelves
-    crawls: Crawls
-    finder: Finder
-    jobs: Jobs = field(default_factory=Jobs)
+    collections: CollectionRegistry
+    crawls: CrawlProcesses
+    search: SearchService
+    jobs: JobRunner = field(default_factory=JobRunner)
 
     def __post_init__(self) -> None:
-        self.templates = _templates()
+        self.templates = _create_environment()
 
     def close(self) -> None:
-        """End what was started from here."""
+        """Stop the jobs and crawls that the server has started."""
         self.jobs.close()
         self.crawls.close()
 
-    def page(self, template: str, *, code: int = 200, **values: Any) -> HTMLResponse:
-        """A page made from a template, in which every value is escaped."""
+    def render_page(self, template: str, *, code: int = 200, **values: Any) -> HTMLResponse:
+        """Render a template as a response with status `code`; the template escapes all values."""
         return HTMLResponse(self.templates.get_template(template).render(**values), code)
 
 
-class Form:
-    """The fields of a form or a query, each with a bound."""
+class RequestForm:
+    """Fields of a form or a query string, with limits on their number and size."""
 
     def __init__(self, text: str) -> None:
         try:
-            self._fields = parse_qs(text, keep_blank_values=True, max_num_fields=_FIELDS, errors="replace")
+            self._fields = parse_qs(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="replace")
         except ValueError as error:
             raise UsageError("too many fields") from error
 
-    def text(self, name: str, default: str = "", *, most: int = 2000) -> str:
+    def get_text(self, name: str, default: str = "", *, max_length: int = 2000) -> str:
+        """Return the stripped value of a field, or the default. Raise `UsageError` if it is too long."""
         value = self._fields.get(name, [default])[0].strip()
-        if len(value) > most:
-            raise UsageError(f"{name} is too long: {most} characters are the most")
+        if len(value) > max_length:
+            raise UsageError(f"{name} is too long: the maximum is {max_length} characters")
         return value
 
-    def texts(self, name: str) -> list[str]:
-        """All values of a field that may be given several times."""
+    def get_texts(self, name: str) -> list[str]:
+        """Return all values of a field that may occur several times."""
         return [value.strip()[:2000] for value in self._fields.get(name, [])]
 
-    def number(self, name: str, default: int, *, least: int = 0, most: int = 1_000_000) -> int:
-        text = self.text(name, str(default), most=20) or str(default)
+    def get_integer(self, name: str, default: int, *, minimum: int = 0, maximum: int = 1_000_000) -> int:
+        """Return the value of a field as an integer. Raise `UsageError` if it is none or outside the given limits."""
+        text = self.get_text(name, str(default), max_length=20) or str(default)
         try:
             value = int(text)
         except ValueError as error:
-            raise UsageError(f"{name} must be a whole number, not {text!r}") from error
-        if not least <= value <= most:
-            raise UsageError(f"{name} must be from {least} to {most}, not {value}")
+            raise UsageError(f"{name} must be an integer, not {text!r}") from error
+        if not minimum <= value <= maximum:
+            raise UsageError(f"{name} must be from {minimum} to {maximum}, not {value}")
         return value
 
-    def address(self, name: str = "url") -> str:
-        """A web address in canonical form."""
-        text = self.text(name, most=4000)
-        address = canonical(text)
+    def get_url(self, name: str = "url") -> str:
+        """Return the value of a field as a canonical URL. Raise `UsageError` if it is not a web address."""
+        text = self.get_text(name, max_length=4000)
+        address = canonicalize_url(text)
         if address is None:
             raise UsageError(f"{text[:80]!r} is not a web address")
         return address
 
 
-Shown = Callable[[Site, Request, Form], Response]
+PageHandler = Callable[[Site, Request, RequestForm], Response]
 
 
-def shown(function: Shown) -> Callable[[Request], Awaitable[Response]]:
-    """An endpoint from a plain function: run in a thread, with its fields read and its errors told in one line."""
+def page_endpoint(function: PageHandler) -> Callable[[Request], Awaitable[Response]]:
+    """Make an endpoint of a function: parse the form, run the function in a thread, convert errors to responses."""
 
     @wraps(function)
     async def endpoint(request: Request) -> Response:
         site: Site = request.app.state.site
         try:
             body = await request.body() if request.method == "POST" else request.url.query.encode()
-            return await run_in_threadpool(function, site, request, Form(body.decode("utf-8", "replace")))
-        except (TopicrawlError, TooMuch) as error:
-            return told(site, request, error)
+            return await run_in_threadpool(function, site, request, RequestForm(body.decode("utf-8", "replace")))
+        except (TopicrawlError, BodyTooLargeError) as error:
+            return build_error_response(site, request, error)
 
     return endpoint
 
 
-def told(site: Site, request: Request, error: TopicrawlError | TooMuch) -> Response:
-    """An error as a page, or as JSON where a program asked."""
-    status = status_of(error)
+def build_error_response(site: Site, request: Request, error: TopicrawlError | BodyTooLargeError) -> Response:
+    """Return the response for an error: JSON for API requests, else an HTML page."""
+    status = get_error_status(error)
     if request.url.path.startswith("/api/"):
         return JSONResponse({"error": str(error)}, status)
-    return site.page("error.html", code=status, status=status, message=str(error))
+    return site.render_page("error.html", code=status, status=status, message=str(error))
 
 
-def status_of(error: TopicrawlError | TooMuch) -> int:
-    """The status of HTTP for an error of ours."""
-    kinds = {Unknown: 404, TooMuch: 413, UsageError: 400, CollectionError: 409, TopicrawlError: 502}
+def get_error_status(error: TopicrawlError | BodyTooLargeError) -> int:
+    """Return the HTTP status of an error."""
+    kinds = {NotFoundError: 404, BodyTooLargeError: 413, UsageError: 400, CollectionError: 409, TopicrawlError: 502}
     return next((status for kind, status in kinds.items() if isinstance(error, kind)), 500)
 
 
-def go(path: str, **fields: object) -> RedirectResponse:
-    """After a change: on to a page, so that loading it again changes nothing."""
+def redirect_to(path: str, **fields: object) -> RedirectResponse:
+    """Redirect to a page after a POST (status 303), so that reloading the page does not repeat the change."""
     return RedirectResponse(path + (f"?{urlencode(fields)}" if fields else ""), 303)
 
 
-def home_of(name: str) -> str:
-    """The path of a collection's page."""
+def get_collection_path(name: str) -> str:
+    """Return the path of the page of a collection."""
     return f"/c/{quote(name, safe='')}"
 
 
-# For templates
+# Template filters
 
 
-def query(values: Mapping[str, object]) -> str:
+def encode_query(values: Mapping[str, object]) -> str:
+    """Encode values as a query string."""
     return urlencode(values)
 
 
-def ago(at: float) -> str:
-    """
-    >>> ago(time() - 7), ago(0.0)
+def format_age(at: float) -> str:
+    """Format the time since a timestamp, or the date if it is long ago.
+
+    >>> format_age(time() - 7), format_age(0.0)
     ('7 s ago', '1970-01-01')
     """
     seconds = time() - at
@@ -169,34 +177,37 @@ def ago(at: float) -> str:
     return datetime.fromtimestamp(max(0.0, at), UTC).strftime("%Y-%m-%d")
 
 
-def short(text: str, most: int = 80) -> str:
-    """
-    >>> short("abcdef", 4)
+def shorten(text: str, max_length: int = 80) -> str:
+    """Shorten a text to at most `max_length` characters.
+
+    >>> shorten("abcdef", 4)
     'abc…'
     """
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
 
 
-def sentence(text: str) -> str:
-    """
-    >>> sentence("there is no such page here"), sentence("What?")
+def format_sentence(text: str) -> str:
+    """Capitalize a text and end it with a full stop if it has no closing punctuation.
+
+    >>> format_sentence("there is no such page here"), format_sentence("What?")
     ('There is no such page here.', 'What?')
     """
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", "…")) else ".") if text else ""
 
 
-def bare(url: str) -> str:
-    """
-    >>> bare("https://a.example/b")
+def strip_scheme(url: str) -> str:
+    """Return a URL without its scheme.
+
+    >>> strip_scheme("https://a.example/b")
     'a.example/b'
     """
     return url.partition("://")[2] or url
 
 
-def outside(url: str) -> str:
-    """An address that may stand in a link to the web: no other scheme gets there.
+def sanitize_link(url: str) -> str:
+    """Return an HTTP or HTTPS URL for a link to the web, or "#" for any other scheme.
 
-    >>> outside("https://a.example/"), outside("javascript:alert(1)")
+    >>> sanitize_link("https://a.example/"), sanitize_link("javascript:alert(1)")
     ('https://a.example/', '#')
     """
     return url if url.startswith(("http://", "https://")) else "#"

@@ -1,202 +1,222 @@
-"""Teach by browsing: open pages, follow their links, say which are relevant; a hidden Markov model learns the way."""
+"""Train the strategy `hmm` by browsing: record sessions of opened pages and labels, and learn an HMM from them."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from threading import Lock
 from time import strftime
 
+from msgspec.structs import replace
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.responses import Response as Reply
 
 from topicrawl import sessions
-from topicrawl.collection.browsing import BACK, FOLDER, Browsing, Step
-from topicrawl.collection.verdicts import Ruling
+from topicrawl.collection.annotations import AnnotationLabel
+from topicrawl.collection.browsing_sessions import BACK, PAGES_FOLDER, BrowsingLog, BrowsingStep
 from topicrawl.errors import DamagedError, TopicrawlError, UsageError
-from topicrawl.records import Link, Response
-from topicrawl.web import figures, reader
-from topicrawl.web.actions import ruled
-from topicrawl.web.crawls import named, new_directory
-from topicrawl.web.opening import read_page
-from topicrawl.web.safety import TooMuch
-from topicrawl.web.shelves import Opened
-from topicrawl.web.site import Form, Site, go, home_of, shown, status_of
+from topicrawl.models import Link, Response
+from topicrawl.web import crawl_figures, page_view
+from topicrawl.web.actions import save_verdict
+from topicrawl.web.collections import OpenCollection
+from topicrawl.web.crawl_processes import choose_directory, hide_path
+from topicrawl.web.page_fetching import load_page
+from topicrawl.web.security import BodyTooLargeError
+from topicrawl.web.site import RequestForm, Site, get_collection_path, get_error_status, page_endpoint, redirect_to
 
 log = logging.getLogger("topicrawl")
-MODEL = "hmm.json"
-_WRITING = Lock()  # one click at a time: the file is written as a whole
-_STEPS = 20_000  # that are kept
+MODEL_FILE = "hmm.json"
+_WRITE_LOCK = Lock()  # each step rewrites the whole file of sessions
+_MAX_STEPS = 20_000  # maximum number of recorded steps
 
 
-@shown
-def room(site: Site, request: Request, form: Form) -> Reply:
-    """The page that is open, its links to follow, and what was learned so far."""
-    with site.shelves.opened(request.path_params["name"]) as opened:
-        browsing = Browsing(opened.directory)
-        session = form.text("session", most=80)
-        url = browsing.open_page(session) if session else ""
-        view = _view(opened, browsing, url) if url else None
-        labels = browsing.labels()
-        return site.page(
-            "teach.html", it=figures.figures(opened), view=view, session=session, url=url, label=labels.get(url, ""),
-            sessions=browsing.sessions()[-10:], steps=len(browsing.steps),
-            relevant=sum(label == Ruling.RELEVANT for label in labels.values()),
-            irrelevant=sum(label == Ruling.IRRELEVANT for label in labels.values()),
+@page_endpoint
+def show_training(site: Site, request: Request, form: RequestForm) -> Reply:
+    """Show the current page of a session with its links, and the state of the training."""
+    with site.collections.open_readonly(request.path_params["name"]) as opened:
+        browsing = BrowsingLog(opened.directory)
+        session = form.get_text("session", max_length=80)
+        url = browsing.get_open_page(session) if session else ""
+        view = _load_view(opened, browsing, url) if url else None
+        labels = browsing.get_labels()
+        return site.render_page(
+            "teach.html",
+            it=crawl_figures.get_figures(opened),
+            view=view,
+            session=session,
+            url=url,
+            label=labels.get(url, ""),
+            sessions=browsing.list_sessions()[-10:],
+            steps=len(browsing.steps),
+            relevant=sum(label == AnnotationLabel.RELEVANT for label in labels.values()),
+            irrelevant=sum(label == AnnotationLabel.IRRELEVANT for label in labels.values()),
             trail=[step for step in browsing.steps if step.session == session][-12:] if session else [],
-            model=(opened.directory / MODEL).exists(), now=site.jobs.now(_job(opened.directory)),
-            outcomes=_outcomes(site, opened.directory),
-            can_crawl=site.shelves.home is not None,
-        )  # fmt: skip
+            model=(opened.directory / MODEL_FILE).exists(),
+            now=site.jobs.describe_progress(_get_job_name(opened.directory)),
+            outcomes=_format_results(site, opened.directory),
+            can_crawl=site.collections.crawl_home is not None,
+        )
 
 
-def _outcomes(site: Site, directory: Path) -> list[tuple[str, bool]]:
-    found = []
-    for one in site.jobs.outcomes(_job(directory)):
-        # Advice for those who type commands is none for those who click.
-        said = named(directory, one.said).removeprefix("hmm: ").partition(": name relevant pages with")[0]
-        found.append((said if one.failed else f"Learned from {said.partition(': ')[2] or said}", one.failed))
-    return found
+def _format_results(site: Site, directory: Path) -> list[tuple[str, bool]]:
+    """Return the messages of finished training jobs, each with a flag: the job failed."""
+    messages = []
+    for result in site.jobs.get_results(_get_job_name(directory)):
+        # The advice on command-line options does not help users of the web page.
+        text = hide_path(directory, result.said).removeprefix("hmm: ").partition(": name relevant pages with")[0]
+        message = text if result.failed else f"Learned from {text.partition(': ')[2] or text}"
+        messages.append((message, result.failed))
+    return messages
 
 
-def _view(opened: Opened, browsing: Browsing, url: str) -> reader.View:
-    response = asyncio.run(read_page(opened, browsing, url))
+def _load_view(opened: OpenCollection, browsing: BrowsingLog, url: str) -> page_view.PageView:
+    """Load a page and return its view. If it cannot be loaded, the view contains only the reason (`trouble`)."""
+    response = asyncio.run(load_page(opened, browsing, url))
     if response.failure is not None:
-        return reader.View(url, url, "", (), (), 0, trouble=f"{response.failure}: {response.detail}")
-    return reader.view_of(response, Link(url), opened.topic)
+        return page_view.PageView(url, url, "", (), (), 0, trouble=f"{response.failure}: {response.detail}")
+    return page_view.build_response_view(response, Link(url), opened.topic)
 
 
-@shown
-def follow(site: Site, request: Request, form: Form) -> Reply:
-    """Open a page; it joins the session."""
-    name, url = request.path_params["name"], form.address()
-    session = _session(form)
-    with site.shelves.opened(name) as opened, _WRITING:
-        browsing = Browsing(opened.directory)
-        if len(browsing.steps) >= _STEPS:
-            raise UsageError(f"{_STEPS} clicks are here already: take some sessions out of browsing.tsv")
-        if browsing.kept(url) is None:
-            response = asyncio.run(read_page(opened, browsing, url))
+@page_endpoint
+def open_page(site: Site, request: Request, form: RequestForm) -> Reply:
+    """Open a page, store it for the training, and add it to the session.
+
+    Raise `UsageError` if the page cannot be loaded, or if the limit of clicks is reached.
+    """
+    name, url = request.path_params["name"], form.get_url()
+    session = _get_session_name(form)
+    with site.collections.open_readonly(name) as opened, _WRITE_LOCK:
+        browsing = BrowsingLog(opened.directory)
+        if len(browsing.steps) >= _MAX_STEPS:
+            raise UsageError(f"the limit of {_MAX_STEPS} clicks is reached: remove some sessions from browsing.tsv")
+        if browsing.load_page(url) is None:
+            response = asyncio.run(load_page(opened, browsing, url))
             if response.failure is not None:
                 raise UsageError(f"{url} cannot be read: {response.failure} {response.detail}")
-            browsing.keep([response])
-        browsing.add([Step(session, url)])
-    return go(f"{home_of(name)}/teach", session=session)
+            browsing.store_pages([response])
+        browsing.add_steps([BrowsingStep(session, url)])
+    return redirect_to(f"{get_collection_path(name)}/teach", session=session)
 
 
-@shown
-def back(site: Site, request: Request, form: Form) -> Reply:
-    """A step back."""
-    name, session = request.path_params["name"], _session(form)
-    with _WRITING:
-        browsing = Browsing(site.shelves.directory(name))
-        if browsing.open_page(session):
-            browsing.add([Step(session, BACK)])
-    return go(f"{home_of(name)}/teach", session=session)
+@page_endpoint
+def go_back(site: Site, request: Request, form: RequestForm) -> Reply:
+    """Record that the user goes back to the previous page of the session. Without an open page, do nothing."""
+    name, session = request.path_params["name"], _get_session_name(form)
+    with _WRITE_LOCK:
+        browsing = BrowsingLog(site.collections.get_directory(name))
+        if browsing.get_open_page(session):
+            browsing.add_steps([BrowsingStep(session, BACK)])
+    return redirect_to(f"{get_collection_path(name)}/teach", session=session)
 
 
-@shown
-def label(site: Site, request: Request, form: Form) -> Reply:
-    """Say whether the open page is relevant; if it is in the collection, that is a verdict too."""
-    name, session, url = request.path_params["name"], _session(form), form.address()
-    said = form.text("verdict")
-    if said not in (Ruling.RELEVANT, Ruling.IRRELEVANT):
-        raise UsageError(f"a page is relevant or irrelevant, not {said[:20]!r}")
-    with site.shelves.opened(name) as opened, _WRITING:
-        Browsing(opened.directory).label(url, said)
-        visit = opened.store.visit_of(url)
+@page_endpoint
+def label_page(site: Site, request: Request, form: RequestForm) -> Reply:
+    """Label the current page as relevant or not; if it is in the collection, add the verdict there too."""
+    name, session, url = request.path_params["name"], _get_session_name(form), form.get_url()
+    verdict = form.get_text("verdict")
+    if verdict not in (AnnotationLabel.RELEVANT, AnnotationLabel.IRRELEVANT):
+        raise UsageError(f"the verdict must be relevant or irrelevant, not {verdict[:20]!r}")
+    with site.collections.open_readonly(name) as opened, _WRITE_LOCK:
+        BrowsingLog(opened.directory).set_label(url, verdict)
+        visit = opened.store.find_visit(url)
     if visit is not None and visit.failure is None:
-        ruled(site, name, [url], said, "read")
-    return go(f"{home_of(name)}/teach", session=session)
+        save_verdict(site, name, [url], verdict, "read")
+    return redirect_to(f"{get_collection_path(name)}/teach", session=session)
 
 
-@shown
-def train(site: Site, request: Request, form: Form) -> Reply:
-    """Learn from all sessions, in a process of its own."""
+@page_endpoint
+def train_model(site: Site, request: Request, form: RequestForm) -> Reply:
+    """Start a background job that trains an HMM on all sessions. Pages of the collection are added to them first."""
     name = request.path_params["name"]
-    with site.shelves.opened(name) as opened, _WRITING:
-        directory, browsing = opened.directory, Browsing(opened.directory)
-        # Pages of a history that was imported: what the collection has of them can be learned from.
-        browsing.keep(_collected(opened, browsing.missing()))
-    command = ["train", "hmm", str(directory / FOLDER), "--topic", str(directory / "topic.toml")]
-    command += ["--sessions", str(directory / "browsing.tsv"), "--out", str(directory / MODEL), "--force"]
-    site.jobs.run(_job(directory), {"learning": command})
-    return go(f"{home_of(name)}/teach")
+    with site.collections.open_readonly(name) as opened, _WRITE_LOCK:
+        directory, browsing = opened.directory, BrowsingLog(opened.directory)
+        # Pages of an imported history were not fetched by a session; use those that the collection contains.
+        browsing.store_pages(_load_responses(opened, browsing.find_missing_pages()))
+    command = ["train", "hmm", str(directory / PAGES_FOLDER), "--topic", str(directory / "topic.toml")]
+    command += ["--sessions", str(directory / "browsing.tsv"), "--out", str(directory / MODEL_FILE), "--force"]
+    site.jobs.start(_get_job_name(directory), {"learning": command})
+    return redirect_to(f"{get_collection_path(name)}/teach")
 
 
-def _collected(opened: Opened, urls: Iterable[str]) -> Iterator[Response]:
+def _load_responses(opened: OpenCollection, urls: Iterable[str]) -> Iterator[Response]:
+    """Yield the archived responses of those URLs that the collection contains."""
     for url in urls:
-        visit = opened.store.visit_of(url)
-        if visit is not None and visit.spot is not None:
+        visit = opened.store.find_visit(url)
+        if visit is not None and visit.location is not None:
             try:
-                yield replace(opened.archive.read(visit.spot), url=visit.requested, final_url=visit.url)
+                yield replace(opened.archive.read_response(visit.location), url=visit.requested, final_url=visit.url)
             except DamagedError as error:
-                log.warning("cannot be learned from: %s", error)
+                log.warning("cannot use page for training: %s", error)
 
 
-@shown
-def apply(site: Site, request: Request, form: Form) -> Reply:
-    """A new crawl for the same topic, from the same seeds, that goes by what was learned."""
-    with site.shelves.opened(request.path_params["name"]) as opened:
-        if not (opened.directory / MODEL).exists():
-            raise UsageError("nothing was learned yet: train first")
-        rows = opened.store.rows("SELECT requested FROM visits WHERE source = '' ORDER BY step LIMIT 200")
-        pages = form.number("pages", 1000, least=1)
+@page_endpoint
+def crawl_with_model(site: Site, request: Request, form: RequestForm) -> Reply:
+    """Start a new crawl with the same topic and seeds that uses the trained model."""
+    with site.collections.open_readonly(request.path_params["name"]) as opened:
+        if not (opened.directory / MODEL_FILE).exists():
+            raise UsageError("there is no model yet: train one first")
+        rows = opened.store.query_rows("SELECT requested FROM visits WHERE source = '' ORDER BY step LIMIT 200")
+        pages = form.get_integer("pages", 1000, minimum=1)
         site.crawls.start(
-            new_directory(site.shelves.home, f"{opened.topic.name} hmm"),
-            [f"--strategy=hmm:model={opened.directory / MODEL}", f"--topic={opened.directory / 'topic.toml'}",
-             f"--pages={pages}", *(f"--seed={url}" for (url,) in rows)],
-        )  # fmt: skip
-    return go("/")
+            choose_directory(site.collections.crawl_home, f"{opened.topic.name} hmm"),
+            [
+                f"--strategy=hmm:model={opened.directory / MODEL_FILE}",
+                f"--topic={opened.directory / 'topic.toml'}",
+                f"--pages={pages}",
+                *(f"--seed={url}" for (url,) in rows),
+            ],
+        )
+    return redirect_to("/")
 
 
-def _job(directory: Path) -> str:
+def _get_job_name(directory: Path) -> str:
     return f"train {directory}"
 
 
-async def history(request: Request) -> Reply:
-    """A browser's history, a HAR file or a file of sessions: they join those that were recorded here."""
+async def import_history(request: Request) -> Reply:
+    """Import sessions from the history of a browser, a HAR file or a TSV file."""
     site: Site = request.app.state.site
     try:
         with NamedTemporaryFile() as file:
             async for chunk in request.stream():
                 file.write(chunk)
             file.flush()
-            text = await run_in_threadpool(_imported, site, request.path_params["name"], Path(file.name))
-    except (TopicrawlError, TooMuch) as error:
-        return PlainTextResponse(str(error).replace(getattr(file, "name", "?"), "the file"), status_of(error))
+            text = await run_in_threadpool(_import_sessions, site, request.path_params["name"], Path(file.name))
+    except (TopicrawlError, BodyTooLargeError) as error:
+        return PlainTextResponse(str(error).replace(getattr(file, "name", "?"), "the file"), get_error_status(error))
     return PlainTextResponse(text)
 
 
-def _imported(site: Site, name: str, path: Path) -> str:
-    found = sessions.labelled_sessions(path)
-    labels = {**dict.fromkeys(found.relevant, "relevant"), **dict.fromkeys(found.irrelevant, "irrelevant")}
-    with _WRITING:
-        browsing = Browsing(site.shelves.directory(name))
-        room_left = _STEPS - len(browsing.steps)
+def _import_sessions(site: Site, name: str, path: Path) -> str:
+    """Add the sessions of a file, up to the limit of clicks, and return a message for the user."""
+    labelled = sessions.read_labelled_sessions(path)
+    labels = {**dict.fromkeys(labelled.relevant, "relevant"), **dict.fromkeys(labelled.irrelevant, "irrelevant")}
+    with _WRITE_LOCK:
+        browsing = BrowsingLog(site.collections.get_directory(name))
+        remaining = _MAX_STEPS - len(browsing.steps)
         steps = [
-            Step(f"imported {strftime('%Y-%m-%d %H:%M')} {number}", url, labels.get(url, ""))
-            for number, walk in enumerate(found.walks)
+            BrowsingStep(f"imported {strftime('%Y-%m-%d %H:%M')} {number}", url, labels.get(url, ""))
+            for number, walk in enumerate(labelled.click_paths)
             for url in walk
         ]
-        browsing.add(steps[: max(0, room_left)])
-    with site.shelves.opened(name) as opened:
+        browsing.add_steps(steps[: max(0, remaining)])
+    with site.collections.open_readonly(name) as opened:
         pages = {step.url for step in steps}
-        here = sum(opened.store.visit_of(url) is not None for url in pages)
+        collected = sum(opened.store.find_visit(url) is not None for url in pages)
     return (
-        f"{len(found.walks):,} sessions with {min(len(steps), room_left):,} clicks were added. Of their {len(pages):,}"
-        f" pages {here:,} are in the collection and can be learned from."
+        f"{len(labelled.click_paths):,} sessions with {min(len(steps), remaining):,} clicks were added. The collection"
+        f" contains {collected:,} of their {len(pages):,} pages; the training uses these."
     )
 
 
-def _session(form: Form) -> str:
-    name = " ".join(form.text("session", most=80).split())
+def _get_session_name(form: RequestForm) -> str:
+    """Return the name of the session in a form."""
+    name = " ".join(form.get_text("session", max_length=80).split())
     if not name or not name.isprintable() or name.startswith("#"):
         raise UsageError("the session needs a name")
     return name

@@ -1,4 +1,4 @@
-// Keys for whoever reviews, and figures that keep moving. Everything works without it, by hand.
+// Keyboard shortcuts and live updates. All pages also work without this script.
 "use strict";
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
@@ -7,25 +7,25 @@ addEventListener("keydown", (event) => {
 });
 const live = document.querySelector("[data-live]");
 if (live) {
-  const look = async () => {
+  const update = async () => {
     if (!document.hidden) {
       try {
-        const answer = await fetch(live.dataset.live);
-        if (answer.ok) {
-          const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+        const response = await fetch(live.dataset.live);
+        if (response.ok) {
+          const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
           for (const part of document.querySelectorAll("[data-part]")) {
             const now = fresh.getElementById(part.id);
-            // What someone is about to press must not move away.
+            // Do not replace an element that has the focus: the user may be about to press it.
             if (now && !part.contains(document.activeElement) && now.innerHTML !== part.innerHTML) part.innerHTML = now.innerHTML;
           }
         }
-      } catch { /* The server is gone for a moment: the next look will tell. */ }
+      } catch { /* The server is not reachable; the next update tries again. */ }
     }
-    setTimeout(look, pause());
+    setTimeout(update, interval());
   };
-  // Whoever has just said something wants to see that it was heard.
-  const pause = () => document.querySelector("[data-soon]") ? 300 : 1500;
-  setTimeout(look, pause());
+  // Update faster while a command or verdict of the user is pending.
+  const interval = () => document.querySelector("[data-soon]") ? 300 : 1500;
+  setTimeout(update, interval());
 }
 const again = document.querySelector("[data-reload]");
 if (again) setTimeout(() => location.reload(), Number(again.dataset.reload));
@@ -34,12 +34,12 @@ for (const link of document.querySelectorAll("[data-back]")) {
 }
 for (const input of document.querySelectorAll("input[data-upload]")) {
   input.addEventListener("change", async () => {
-    const told = document.getElementById(input.dataset.told);
+    const status = document.getElementById(input.dataset.status);
     if (!input.files.length) return;
-    told.textContent = "Reading…";
+    status.textContent = "Uploading…";
     try {
-      const answer = await fetch(input.dataset.upload, { method: "POST", body: input.files[0], headers: { "content-type": "application/octet-stream" } });
-      told.textContent = await answer.text();
-    } catch { told.textContent = "The file could not be sent: is it too large, or the server gone?"; }
+      const response = await fetch(input.dataset.upload, { method: "POST", body: input.files[0], headers: { "content-type": "application/octet-stream" } });
+      status.textContent = await response.text();
+    } catch { status.textContent = "The upload failed: the file is too large or the server is not reachable."; }
   });
 }

@@ -1,0 +1,100 @@
+"""`topicrawl serve`: web interface of collections."""
+
+from __future__ import annotations
+
+import importlib.util
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from topicrawl.cli.event_loop import run_async
+from topicrawl.errors import UsageError
+
+if TYPE_CHECKING:
+    from topicrawl.search import SearchServer
+    from topicrawl.settings import Settings
+
+_LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
+_REQUIRED_LIBRARIES = ("starlette", "uvicorn", "jinja2")
+
+
+@click.command("serve")
+@click.argument("places", nargs=-1, type=click.Path(path_type=Path), metavar="DIR…")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", default=8321, show_default=True, type=click.IntRange(0, 65535), help="0: any free port.")
+@click.option("--name", "names", multiple=True, help="A host name that clients may use; may be repeated.")
+@click.option(
+    "--token/--no-token", default=None, help="Require a token. [default: if other machines can reach the server]"
+)
+@click.option("--config", type=click.Path(path_type=Path), help="A TOML file with settings for crawls started here.")
+@click.option("--peer", "peers", multiple=True, metavar="URL", help="Another server to search; may be repeated.")
+@click.option("--peer-token", default="", envvar="TOPICRAWL_TOKEN", help="The token for peers that require one.")
+def serve_command(places: tuple[Path, ...], host: str, port: int, names: tuple[str, ...], **options: Any) -> None:
+    """Start the web interface: watch and steer crawls, review pages, record browsing sessions, search.
+
+    DIR is the directory of a crawl, or a directory that contains crawls. New crawls are created in the first
+    directory of the second kind. The default is the current directory.
+
+    \b
+    Examples:
+      topicrawl serve dengue-fever
+      topicrawl serve collections/ --port 9000
+      topicrawl serve collections/ --host 0.0.0.0 --name crawler.example.org   # prints an address with a token
+    """
+    config: Path | None = options["config"]
+    for library in _REQUIRED_LIBRARIES:
+        if importlib.util.find_spec(library) is None:
+            raise UsageError(f"serve needs the library {library}: pip install 'topicrawl[web]'")
+    from topicrawl.settings import Settings, load_settings_file
+    from topicrawl.web.app import create_app, secure_app
+    from topicrawl.web.security import is_loopback
+    from topicrawl.web.server import run_server
+
+    settings = Settings()
+    if config is not None:
+        settings = Settings(**load_settings_file(config))  # type: ignore[arg-type]  # reports errors in the file now
+    needs_token = not is_loopback(host) if options["token"] is None else bool(options["token"])
+    token = secrets.token_urlsafe(24) if needs_token else ""
+    config_path = config and config.resolve()
+    app = create_app(
+        places or (Path(),), config=config_path, peers=_build_peers(options, settings), use_subprocess=True
+    )
+    host_names = [*(_LOOPBACK_NAMES if is_loopback(host) else (host,)), *(name.lower() for name in names)]
+    try:
+        run_server(
+            secure_app(app, host_names=host_names, token=token),
+            host,
+            port,
+            _make_announcer(host, names, token),
+            run=run_async,
+        )
+    finally:
+        app.state.site.close()
+
+
+def _build_peers(options: dict[str, Any], settings: Settings) -> list[SearchServer]:
+    """Return the peers. Requests to them go through the address guard."""
+    from topicrawl.fetch.guard import parse_networks
+    from topicrawl.fetch.http_settings import HttpSettings
+    from topicrawl.search import RemoteServer
+
+    http = HttpSettings(
+        allowed_networks=parse_networks(settings.allow_net),
+        host_overrides=settings.parse_fixed_addresses(),
+        proxy=settings.proxy,
+    )
+    return [RemoteServer(address, http, token=options["peer_token"]) for address in options["peers"]]
+
+
+def _make_announcer(host: str, names: tuple[str, ...], token: str) -> Callable[[int], None]:
+    """Return a function that prints the URL of the server when its port is known."""
+
+    def announce(port: int) -> None:
+        name = names[0] if names else f"[{host}]" if ":" in host else host
+        click.echo(f"http://{name}:{port}/{f'?token={token}' if token else ''}", err=True)
+        click.echo("Ctrl-C stops the server and the crawls that it started.", err=True)
+
+    return announce

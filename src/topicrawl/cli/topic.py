@@ -1,0 +1,169 @@
+"""`topicrawl topic`: build a topic file from words and example pages, and try a topic on pages."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from topicrawl import topic as topics
+from topicrawl.cli.topic_inspection import show_command, try_command
+from topicrawl.errors import TopicError, UsageError
+from topicrawl.settings import Settings
+from topicrawl.text.keyword_weights import TOPIC_WEIGHTINGS
+from topicrawl.text.lexicon import STEMMING_ALGORITHMS
+from topicrawl.topic import Topic
+from topicrawl.topic.filter import ELEMENT_SIZES
+
+
+@click.group("topic")
+def topic_command() -> None:
+    """Write a topic to a file that you can edit, and try it on pages."""
+
+
+@topic_command.command("build")
+@click.argument("words", required=False, default="")
+@click.option("--page", "pages", multiple=True, metavar="FILE|URL", help="A page on the topic; may be repeated.")
+@click.option("--unlike", multiple=True, metavar="FILE|URL", help="A page that is not on the topic; may be repeated.")
+@click.option(
+    "--examples", type=click.Path(path_type=Path), help="Example pages, one per line: url⇥relevant|irrelevant."
+)
+@click.option(
+    "--from", "source", type=click.Path(path_type=Path), help="Read the URLs from this crawl or recorded web."
+)
+@click.option(
+    "--k", default=14, show_default=True, type=click.IntRange(1, 1000), help="Keywords to take from the pages."
+)
+@click.option(
+    "--weighting",
+    default="distinctive",
+    show_default=True,
+    type=click.Choice(TOPIC_WEIGHTINGS),
+    help="Keyword weights.",
+)
+@click.option("--language", default="", help="ISO 639-1 code, such as en. [default: the language of the pages, or en]")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("topic.toml"), show_default=True, help="The topic file."
+)
+@click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
+@click.option("--json", "as_json", is_flag=True, help="Also print the topic as JSON to standard output.")
+@click.option("--contact", default="", help="Your e-mail address or web page, sent to every host in the user agent.")
+@click.option(
+    "--delay",
+    default=Settings.delay,
+    show_default=True,
+    type=click.FloatRange(0),
+    help="Seconds between two requests to a host.",
+)
+@click.option("--allow-net", multiple=True, help="A private network that may be accessed, such as 127.0.0.0/8.")
+def build_command(**options: Any) -> None:
+    """Build a topic.toml from words, from pages on the topic, or from both.
+
+    The topic always contains the given words. The pages supply keywords, a filter of words and collocations, and
+    thresholds. Pages that are not on the topic (--unlike) improve all three. A page is a file (HTML or text), a URL on
+    the live web (fetched as robots.txt and the crawl delay allow), or a URL in a crawl or recorded web (--from).
+
+    \b
+    Examples:
+      topicrawl topic build "dengue fever"
+      topicrawl topic build "dengue fever" --page notes.html --page https://www.who.int/dengue --out dengue.toml
+      topicrawl topic build --examples judged.tsv --from tropical --weighting tf_idf
+      topicrawl crawl --topic dengue.toml --seed https://www.who.int/
+    """
+    build_options = TopicBuildOptions(**options)
+    topic = build_options.build_topic()
+    build_options.write_topic(topic)
+
+
+topic_command.add_command(try_command)
+topic_command.add_command(show_command)
+
+
+@dataclass(frozen=True)
+class TopicBuildOptions:
+    """Options of `topicrawl topic build`."""
+
+    words: str
+    pages: tuple[str, ...]
+    unlike: tuple[str, ...]
+    examples: Path | None
+    source: Path | None
+    k: int
+    weighting: str
+    language: str
+    out: Path
+    force: bool
+    as_json: bool
+    contact: str
+    delay: float
+    allow_net: tuple[str, ...]
+
+    def build_topic(self) -> Topic:
+        """Read the pages and build the topic."""
+        from topicrawl.cli.topic_examples import ExamplePageReader, LiveFetchOptions
+        from topicrawl.relevance.topic_builder import KeywordTableOptions, build_topic
+
+        relevant, irrelevant = self.pages, self.unlike
+        if self.examples is not None:
+            good, bad = topics.load_examples(self.examples)
+            relevant, irrelevant = (*relevant, *good), (*irrelevant, *bad)
+        if not self.words.strip() and not relevant:
+            raise TopicError('no topic given: give words, pages or both, as in topicrawl topic build "dengue fever"')
+        language = self._check_options()
+        pages = ExamplePageReader(self.source, LiveFetchOptions(self.contact, self.delay, self.allow_net))
+        by_name = pages.read_pages([*relevant, *irrelevant])
+        good_pages = [by_name[name] for name in dict.fromkeys(relevant) if name in by_name]
+        bad_pages = [by_name[name] for name in dict.fromkeys(irrelevant) if name in by_name]
+        if relevant and not good_pages:
+            raise TopicError(f"none of the {len(relevant)} pages on the topic could be read ({pages.failure_summary})")
+        if pages.failure_summary:
+            click.echo(f"topicrawl: skipped: {pages.failure_summary}", err=True)
+        return build_topic(self.words, good_pages, bad_pages, KeywordTableOptions(self.k, self.weighting, language))
+
+    def _check_options(self) -> str:
+        """Check the options before any page is read, and return the language code."""
+        if str(self.out) != "-":
+            from topicrawl.cli.train.inputs import check_output_path
+
+            check_output_path(self.out, force=self.force)
+        if self.source is not None and self.examples is None and not self.pages and not self.unlike:
+            raise UsageError("--from needs the URLs of pages: give them with --examples or --page")
+        language = self.language.replace("_", "-").partition("-")[0].lower()
+        if language and language not in STEMMING_ALGORITHMS:
+            raise UsageError(f"unknown language {self.language!r}; supported: {', '.join(STEMMING_ALGORITHMS)}")
+        return language
+
+    def write_topic(self, topic: Topic) -> None:
+        """Write the topic file and print a summary."""
+        if str(self.out) == "-":
+            click.echo(topic.to_toml(), nl=False)
+        else:
+            try:
+                self.out.write_text(topic.to_toml(), "utf-8")
+            except OSError as error:
+                raise UsageError(f"{self.out} cannot be written: {error.strerror}") from error
+        if self.as_json:
+            json.dump(_topic_to_dict(topic, self.out), sys.stdout, ensure_ascii=False)
+            click.echo()
+        parts = [
+            f"{len(topic.words)} words",
+            *(f"{len(topic.filter.get_elements(name))} {name}" for name in ELEMENT_SIZES),
+        ]
+        click.echo(f"{self.out}: {', '.join(parts if topic.filter else parts[:1])}; {topic.origin}", err=True)
+
+
+def _topic_to_dict(topic: Topic, out: Path) -> dict[str, object]:
+    return {
+        "file": str(out),
+        "name": topic.name,
+        "languages": list(topic.languages),
+        "threshold": topic.threshold,
+        "words": dict(topic.words),
+        "filter": {name: dict(topic.filter.get_elements(name)) for name in ELEMENT_SIZES},
+        "thresholds": topic.thresholds.get_defined(),
+        "examples": {"relevant": list(topic.relevant), "irrelevant": list(topic.irrelevant)},
+    }

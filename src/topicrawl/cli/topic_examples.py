@@ -1,0 +1,130 @@
+"""Read example pages from local files, from a crawl or a recorded web, or from the live web (politely)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+
+from topicrawl import parse
+from topicrawl.cli.event_loop import run_async
+from topicrawl.errors import TopicError
+from topicrawl.fetch.replay import Recording
+from topicrawl.models import Failure, Link, Page, Response
+from topicrawl.urls import canonicalize_url
+
+_MAX_FILE_BYTES = 10 * 1024 * 1024  # bytes
+_MAX_REDIRECTS = 10  # redirects to other hosts
+_MAX_REPORTED = 3  # failed pages that a message lists
+
+
+@dataclass(frozen=True)
+class LiveFetchOptions:
+    """Options for fetching pages from the live web."""
+
+    contact: str = ""
+    delay: float = 1.0
+    allow_net: tuple[str, ...] = ()
+    proxy: str = ""
+
+
+@dataclass
+class ExamplePageReader:
+    """Read pages by file name or URL.
+
+    A URL that cannot be fetched is skipped and reported in `failure_summary`. A local file that cannot be read raises
+    `TopicError`. If `source` is given, URLs are read from this crawl or recorded web instead of the live web.
+    """
+
+    source: Path | None
+    fetch_options: LiveFetchOptions
+    _failures: list[str] = field(default_factory=list)
+
+    def read_pages(self, names: Sequence[str]) -> dict[str, Page]:
+        """Return the pages that could be read, by name. The failures of the others are added to `failure_summary`."""
+        pages: dict[str, Page] = {}
+        recording = Recording(self.source) if self.source is not None and names else None
+        live: dict[str, str] = {}
+        for name in dict.fromkeys(names):
+            url = _parse_url(name)
+            if url is None:
+                pages[name] = read_file(Path(name))
+            elif recording is None:
+                live[name] = url
+            else:
+                self._add_page(name, recording.get_response(url), pages)
+        if live:
+            for name, response in run_async(_fetch_pages(live, self.fetch_options)):
+                self._add_page(name, response, pages)
+        return pages
+
+    def _add_page(self, name: str, response: Response, pages: dict[str, Page]) -> None:
+        """Parse a response and add the page, or record the failure."""
+        page = parse.parse_response(response, Link(response.url), context=False)
+        if isinstance(page, Failure):
+            self._failures.append(f"{name}: {page}" + (f" {response.detail}" if response.detail else ""))
+        elif not page.words:
+            self._failures.append(f"{name}: contains no text")
+        else:
+            pages[name] = page
+
+    @property
+    def failure_summary(self) -> str:
+        """The first failures in one line; empty if all pages could be read."""
+        more = len(self._failures) - _MAX_REPORTED
+        return "; ".join([*self._failures[:_MAX_REPORTED], *([f"and {more} more"] if more > 0 else [])])
+
+
+def _parse_url(name: str) -> str | None:
+    """Return the canonical form of a URL, or None for a file name. Raise `TopicError` for an invalid URL."""
+    if not name.lower().startswith(("http://", "https://")):
+        return None
+    url = canonicalize_url(name)
+    if url is None:
+        raise TopicError(f"{name!r} is not a valid http or https URL")
+    return url
+
+
+def read_file(path: Path) -> Page:
+    """Parse a local file. Raise `TopicError` if it cannot be read, is too large or contains no text."""
+    try:
+        body = path.read_bytes()
+    except OSError as error:
+        raise TopicError(f"{path}: cannot be read: {error.strerror}") from error
+    if len(body) > _MAX_FILE_BYTES:
+        raise TopicError(f"{path}: larger than {_MAX_FILE_BYTES >> 20} MB, the limit for an example page")
+    # Without a content type, the parser detects the format from the content and ignores the file name.
+    page = parse.parse_response(Response(path.name, path.name, 200, {}, body), Link(path.name), context=False)
+    if isinstance(page, Failure) or not page.words:
+        raise TopicError(f"{path}: contains no text; give an HTML or plain text file")
+    return page
+
+
+async def _fetch_pages(live: dict[str, str], reach: LiveFetchOptions) -> list[tuple[str, Response]]:
+    """Fetch pages from the live web, one after the other."""
+    # Imported here, because files and recordings do not need the HTTP client.
+    from topicrawl.fetch.guard import parse_networks
+    from topicrawl.fetch.http import HttpClient
+    from topicrawl.fetch.http_settings import HttpSettings
+    from topicrawl.fetch.polite import PoliteFetcher
+
+    if not reach.contact:
+        click.echo("no --contact given: the operators of the hosts cannot reach you", err=True)
+    responses = []
+    settings = HttpSettings(contact=reach.contact, allowed_networks=parse_networks(reach.allow_net), proxy=reach.proxy)
+    async with HttpClient(settings) as http:
+        polite = PoliteFetcher(http, delay=reach.delay)
+        for number, (name, url) in enumerate(live.items(), 1):
+            response = await polite(Link(url))
+            for _ in range(_MAX_REDIRECTS):
+                if not response.is_unfollowed_redirect:
+                    break
+                # The redirect leads to another host, so the fetcher has to wait for the crawl delay of that host.
+                response = await polite(Link(response.final_url))
+            responses.append((name, response))
+            if sys.stderr.isatty():
+                click.echo(f"\r{number} of {len(live)} pages", nl=number == len(live), err=True)
+    return responses

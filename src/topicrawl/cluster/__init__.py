@@ -1,0 +1,1 @@
+"""Shared crawls: worker sessions, synchronisation of models and steering, URL sharing, gathering of results."""

@@ -1,0 +1,1 @@
+"""Export the pages of a collection to files."""

@@ -1,0 +1,273 @@
+"""Rows of an export: one per page, read from the archive.
+
+Pages are read one at a time, so the memory use does not depend on the size of the collection.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, NamedTuple, get_args, get_type_hints
+
+from msgspec.structs import replace
+
+from topicrawl import parse
+from topicrawl.collection.annotations import list_current_annotations
+from topicrawl.collection.archive import RecordLocation, WarcArchive
+from topicrawl.collection.directory import load_crawl_topic
+from topicrawl.collection.reviewer_log import load_reasons
+from topicrawl.collection.store import CollectionStore, StoredVisit, replace_surrogates
+from topicrawl.errors import DamagedError, UsageError
+from topicrawl.models import Page, Response
+from topicrawl.parse.main_text import extract_main_text
+from topicrawl.parse.markdown import render_markdown
+from topicrawl.parse.usage_signals import extract_usage_signals
+from topicrawl.topic import Topic
+from topicrawl.urls import canonicalize_url, fingerprint, get_host
+
+_MAX_CHAIN_LENGTH = 100
+_MAX_CACHED_SOURCES = 20_000  # pages whose source is cached for link chains
+
+
+class TextKind(StrEnum):
+    """Content of the column `text`."""
+
+    VISIBLE = "visible"  # visible text, one block per line
+    MAIN = "main"  # main text without menus, sidebars and footers; visible text for formats other than HTML
+    MARKDOWN = "markdown"  # Markdown with headings, lists, tables and links; visible text for other formats than HTML
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRow:
+    """One row of an export, in the order of the columns. The annotation of each field is its description."""
+
+    id: Annotated[str, "Hash of the URL: the same in every format, every export and every crawl."]
+    url: Annotated[str, "URL after redirects."]
+    title: Annotated[str, "Title of the page."]
+    text: Annotated[str, "As selected: visible text, main text, Markdown, or empty."]
+    language: Annotated[str, "ISO 639-1 code; empty if unknown."]
+    type: Annotated[str, "Media type from the Content-Type header."]
+    bytes: Annotated[int, "Size of the decoded body."]
+    words: Annotated[int, "Number of words in the visible text."]
+    relevance: Annotated[float, "Similarity to the topic, 0 to 1."]
+    relevant: Annotated[bool, "Whether the relevance reaches the topic's threshold."]
+    fetched: Annotated[datetime, "Time of the request, UTC."]
+    status: Annotated[int, "HTTP status code."]
+    canonical: Annotated[str, "Canonical URL that the page declares."]
+    digest: Annotated[str, "Hash of the visible text: equal digests mean equal texts."]
+    requested: Annotated[str, "URL of the link, before redirects."]
+    source: Annotated[str, "URL of the page that contains the link; empty for a seed."]
+    anchor: Annotated[str, "Anchor text of the link."]
+    chain: Annotated[tuple[str, ...], "URLs of the pages from a seed to this page, the seed first."]
+    depth: Annotated[int, "Number of links from a seed."]
+    step: Annotated[int, "Number of the fetch in the crawl."]
+    score: Annotated[float, "Score of the link when it was fetched."]
+    segment: Annotated[str, "WARC file of the collection that contains the response."]
+    offset: Annotated[int, "Byte offset of the record in the WARC file."]
+    length: Annotated[int, "Compressed length of the record."]
+    licence: Annotated[str, "Licence that the page names, as a URL or text; empty if none."]
+    licence_from: Annotated[str, "Source of the licence: rel, meta, json-ld, or link (a Creative Commons URL)."]
+    robots: Annotated[tuple[str, ...], "Robots directives of the page, as written: noai, noimageai, nofollow …"]
+    tdm_reserved: Annotated[bool | None, "W3C TDM Reservation Protocol: whether mining is reserved; empty if unknown."]
+    tdm_policy: Annotated[str, "URL of the policy for text and data mining."]
+    label: Annotated[str, "Label of the page: relevant, irrelevant or unsure; empty if it has none."]
+    labelled_by: Annotated[str, "Source of the label: user or reviewer (a language model)."]
+    label_reason: Annotated[str, "Reason that the reviewer gives for its label."]
+
+
+class ExportColumn(NamedTuple):
+    """Name, type and description of a column."""
+
+    name: str
+    type: object  # as annotated
+    description: str
+
+
+def list_columns() -> list[ExportColumn]:
+    """Return the columns of an export.
+
+    >>> list_columns()[0].name, list_columns()[6].type
+    ('id', <class 'int'>)
+    """
+    hints = get_type_hints(ExportRow, include_extras=True)
+    return [ExportColumn(item.name, *get_args(hints[item.name])) for item in dataclasses.fields(ExportRow)]
+
+
+class _PageRow(NamedTuple):
+    """Row of a page in the database."""
+
+    title: str
+    language: str
+    words: int
+    bytes: int
+    type: str
+    canonical: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFilter:
+    """Selection of the pages to export. An empty tuple selects all pages."""
+
+    relevance: float | None = None  # minimum; None: the topic's threshold
+    languages: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()  # including their subdomains
+    types: tuple[str, ...] = ()  # media types such as "text/html", or "text" for all text types
+    since: float = 0.0  # fetched at that time or later
+    until: float = float("inf")  # fetched before that time
+
+    def __post_init__(self) -> None:
+        # A filter that cannot match any page is an error; the user would only get an empty file.
+        for name in self.languages:
+            if name and not (name.isascii() and name.isalpha() and 2 <= len(name) <= 3):
+                raise UsageError(f"a language must be a code such as en or de, not {name!r}")
+        for name in self.hosts:
+            if canonicalize_url(f"http://{name}/") != f"http://{name}/":
+                raise UsageError(f"a host must be a name such as example.org, not {name!r}")
+        if not self.since < self.until:
+            raise UsageError("--since must be earlier than --until: change one of them")
+
+    def matches_page(self, url: str, language: str, media_type: str) -> bool:
+        """Return whether a page matches the languages, hosts and types. SQL checks the other criteria.
+
+        >>> ExportFilter(hosts=("a.org",), types=("text",)).matches_page("http://www.a.org:81/x", "en", "text/html")
+        True
+        """
+        host_port = get_host(url)
+        name = host_port.partition(":")[0]
+        if self.languages and language not in self.languages:
+            return False
+        if self.hosts and not any(item in (name, host_port) or name.endswith(f".{item}") for item in self.hosts):
+            return False
+        return not self.types or any(media_type == item or media_type.startswith(f"{item}/") for item in self.types)
+
+
+@dataclass
+class ExportPages:
+    """Iterator over the selected pages of a collection. Afterwards `unreadable` is the number of damaged pages."""
+
+    directory: Path
+    page_filter: ExportFilter = field(default_factory=ExportFilter)
+    text_kind: TextKind = TextKind.VISIBLE
+    unreadable: int = 0  # pages whose record in the archive is damaged
+    candidates_seen: int = 0  # number of candidates so far, selected or not
+
+    def __post_init__(self) -> None:
+        self._store = CollectionStore(self.directory / "topicrawl.sqlite", readonly=True)
+        self._archive = WarcArchive(self.directory)
+        self.topic: Topic = load_crawl_topic(self.directory)
+        least = self.topic.threshold if self.page_filter.relevance is None else self.page_filter.relevance
+        self._where = "failure IS NULL AND segment IS NOT NULL AND relevance >= ? AND at >= ? AND at < ?"
+        self._values = (least, self.page_filter.since, self.page_filter.until)
+        self._annotations, self._reasons = list_current_annotations(self._store), load_reasons(self._store)
+        self._get_source = lru_cache(_MAX_CACHED_SOURCES)(self._find_source)
+
+    def count_candidates(self) -> int:
+        """Return the number of candidates, an upper bound of the selected pages."""
+        return self._store.query_value(int, f"SELECT count(*) FROM visits WHERE {self._where}", self._values)
+
+    def get_latest_fetch_time(self) -> float:
+        """Return the time of the last fetch among the candidates, or 0 if there are none."""
+        sql = f"SELECT coalesce(max(at), 0) FROM visits WHERE {self._where}"
+        return self._store.query_value(float, sql, self._values)
+
+    def get_fact(self, name: str) -> object:
+        """Return a fact of the collection, or None if it is not stored."""
+        return self._store.get_fact(name)
+
+    def __iter__(self) -> Iterator[ExportRow]:
+        for visit in self._store.iterate_visits(self._where, self._values):
+            self.candidates_seen += 1
+            sql = "SELECT title, language, words, bytes, type, canonical, digest FROM pages WHERE id=? AND step=?"
+            for row in self._store.query_typed_rows(_PageRow, sql, (fingerprint(visit.url), visit.step)):
+                if self.page_filter.matches_page(visit.url, row.language, row.type):
+                    exported = self._build_row(visit, row)
+                    if exported is not None:
+                        yield exported
+
+    def read_member(self, page: ExportRow) -> bytes:
+        """Return the compressed record of a page from the archive. Raise `DamagedError` if its segment is lost."""
+        return self._archive.read_member(RecordLocation(int(page.segment.partition(".")[0]), page.offset, page.length))
+
+    def close(self) -> None:
+        """Close the archive and the database."""
+        self._archive.close()
+        self._store.close()
+
+    def _build_row(self, visit: StoredVisit, row: _PageRow) -> ExportRow | None:
+        """Return the row of a page, read from the archive. Count a damaged page in `unreadable` and return None."""
+        spot = visit.location
+        assert spot is not None  # the query selects only visits with a record
+        try:
+            response = replace(self._archive.read_response(spot), url=visit.requested, final_url=visit.url)
+            text = self._extract_text(visit, response)
+        except DamagedError:
+            self.unreadable += 1
+            return None
+        usage, page_id = extract_usage_signals(response), fingerprint(visit.url)
+        annotation = self._annotations.get(page_id)
+        is_by_reviewer = annotation is not None and annotation.is_by_reviewer
+        return ExportRow(
+            id=f"{page_id & 0xFFFFFFFFFFFFFFFF:016x}",
+            url=visit.url,
+            title=row.title,
+            text=text,
+            language=row.language,
+            type=row.type,
+            bytes=row.bytes,
+            words=row.words,
+            relevance=visit.relevance or 0.0,
+            relevant=(visit.relevance or 0.0) >= self.topic.threshold,
+            fetched=datetime.fromtimestamp(visit.at, UTC),
+            status=visit.status,
+            canonical=row.canonical,
+            digest=row.digest,
+            requested=visit.requested,
+            source=visit.source,
+            anchor=visit.anchor,
+            chain=self._trace_chain(visit),
+            depth=visit.depth,
+            step=visit.step,
+            score=visit.score,
+            segment=f"{spot.segment:05d}.warc.gz",
+            offset=spot.offset,
+            length=spot.length,
+            licence=replace_surrogates(usage.licence),
+            licence_from=usage.licence_from,
+            robots=tuple(map(replace_surrogates, usage.robots)),
+            tdm_reserved=usage.tdm_reserved,
+            tdm_policy=replace_surrogates(usage.tdm_policy),
+            label=str(annotation.label) if annotation is not None else "",
+            labelled_by="" if annotation is None else "reviewer" if is_by_reviewer else "user",
+            label_reason=self._reasons.get(page_id, "") if is_by_reviewer else "",
+        )
+
+    def _extract_text(self, visit: StoredVisit, response: Response) -> str:
+        """Return the text in the selected form. Raise `DamagedError` if the page cannot be parsed again."""
+        if self.text_kind is TextKind.NONE:
+            return ""
+        media_type = response.content_type if response.readable is None else response.readable.type
+        if self.text_kind is TextKind.MARKDOWN and "html" in media_type:
+            return replace_surrogates(render_markdown(response))
+        page = parse.parse_response(response, visit.link, context=False)
+        if not isinstance(page, Page):
+            raise DamagedError(f"{visit.url}: the stored page cannot be parsed: {page}")
+        return replace_surrogates(extract_main_text(response, page) if self.text_kind is TextKind.MAIN else page.text)
+
+    def _trace_chain(self, visit: StoredVisit) -> tuple[str, ...]:
+        """Return the URLs from a seed to the page of a visit, at most `_MAX_CHAIN_LENGTH`."""
+        chain, source = [visit.url], visit.source
+        while source and len(chain) < _MAX_CHAIN_LENGTH and source not in chain:
+            chain.append(source)
+            source = self._get_source(source)
+        return tuple(chain[::-1])
+
+    def _find_source(self, url: str) -> str:
+        visit = self._store.find_visit(url)
+        return visit.source if visit is not None else ""

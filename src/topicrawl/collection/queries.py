@@ -1,0 +1,122 @@
+"""Read-only queries on a collection."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from topicrawl.collection.archive import RecordLocation
+from topicrawl.collection.link_rows import PackedLinks, StoredLink, find_link, unpack_links
+from topicrawl.collection.store import CollectionStore
+from topicrawl.urls import fingerprint, get_host
+
+_RATE_WINDOW = 600.0  # seconds over which the speed of a crawl is measured, because relevant pages may be rare
+_ANNOTATED_PAGES = """
+    visits v LEFT JOIN (
+        SELECT url, label FROM annotations WHERE number IN (SELECT max(number) FROM annotations GROUP BY page)
+    ) a ON a.url = v.url
+"""
+_IS_RELEVANT = "CASE a.label WHEN 'relevant' THEN 1 WHEN 'irrelevant' THEN 0 ELSE coalesce(v.relevance, 0) >= ? END"
+
+
+class RefusedLink(NamedTuple):
+    """A link that was refused, with its source page."""
+
+    source: str
+    anchor: str
+    refusal: str
+
+
+def get_progress(store: CollectionStore) -> tuple[int, int]:
+    """Return the last step, 0 before the first visit, and the number of stored pages."""
+    sql = "SELECT coalesce(max(step), 0), count(*) FILTER (WHERE failure IS NULL) FROM visits"
+    return store.query_typed_rows(tuple[int, int], sql)[0]
+
+
+def count_relevant_pages(store: CollectionStore, threshold: float) -> tuple[int, int]:
+    """Return the number of stored pages, and how many of them are relevant.
+
+    A page is relevant if its annotation says so, or without an annotation if its relevance is at least `threshold`.
+    """
+    sql = f"SELECT count(*), count(*) FILTER (WHERE {_IS_RELEVANT}) FROM {_ANNOTATED_PAGES} WHERE failure IS NULL"
+    return store.query_typed_rows(tuple[int, int], sql, (threshold,))[0]
+
+
+def measure_recent_rates(store: CollectionStore, threshold: float, now: float) -> tuple[float, float]:
+    """Return the stored pages and the relevant pages per second, in the last ten minutes before `now`."""
+    sql = (
+        f"SELECT min(v.at), count(*) FILTER (WHERE failure IS NULL),"
+        f" count(*) FILTER (WHERE failure IS NULL AND {_IS_RELEVANT}) FROM {_ANNOTATED_PAGES} WHERE v.at > ?"
+    )
+    rows = store.query_typed_rows(tuple[float | None, int, int], sql, (threshold, now - _RATE_WINDOW))
+    first, pages, relevant = rows[0]
+    seconds = now - first if first is not None else 0.0
+    return (pages / seconds, relevant / seconds) if seconds > 0 else (0.0, 0.0)
+
+
+def iterate_discoveries(store: CollectionStore, threshold: float) -> Iterator[bool]:
+    """Yield for each visit, in the order of steps, whether it found a page with a relevance of at least `threshold`."""
+    sql = "SELECT failure IS NULL AND coalesce(relevance, 0) >= ? FROM visits ORDER BY step"
+    return (bool(found) for (found,) in store.iterate_rows(sql, (threshold,)))
+
+
+def find_last_record(store: CollectionStore) -> RecordLocation | None:
+    """Return the archive location of the last record that the database refers to, or None if there is none."""
+    sql = "SELECT segment, start, length FROM visits WHERE segment IS NOT NULL ORDER BY segment DESC, start DESC"
+    rows = store.query_typed_rows(tuple[int, int, int], f"{sql} LIMIT 1")
+    return RecordLocation(*rows[0]) if rows else None
+
+
+def count_pages_by_host(store: CollectionStore) -> Counter[str]:
+    """Return the number of stored pages by host."""
+    return Counter(get_host(str(url)) for (url,) in store.query_rows("SELECT url FROM pages"))
+
+
+def count_failures(store: CollectionStore) -> dict[str, int]:
+    """Return the number of final failures by name, most frequent first."""
+    sql = "SELECT failure, count(*) FROM visits WHERE failure IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1"
+    return dict(store.query_typed_rows(tuple[str, int], sql))
+
+
+def list_best_pages(store: CollectionStore, count: int) -> list[tuple[float, str]]:
+    """Return the relevance and URL of the most relevant stored pages."""
+    sql = "SELECT relevance, url FROM visits WHERE failure IS NULL AND relevance IS NOT NULL"
+    return store.query_typed_rows(tuple[float, str], f"{sql} ORDER BY relevance DESC, step LIMIT ?", (count,))
+
+
+def find_latest_failures(store: CollectionStore) -> dict[str, str]:
+    """Return the URL of the last occurrence of each failure, most frequent failure first."""
+    sql = "SELECT requested FROM visits WHERE failure = ? ORDER BY step DESC LIMIT 1"
+    return {name: str(store.query_rows(sql, (name,))[0][0]) for name in count_failures(store)}
+
+
+def list_links(store: CollectionStore, url: str) -> list[StoredLink]:
+    """Return the links of a stored page in their order; empty if the page is not stored or has no links."""
+    sql = "SELECT targets, scores, refusals, anchors FROM links WHERE source = ?"
+    rows = store.query_typed_rows(PackedLinks, sql, (fingerprint(url),))
+    return [link for row in rows for link in unpack_links(row)]
+
+
+def find_refused_link(store: CollectionStore, url: str) -> RefusedLink | None:
+    """Return a refused link to a URL, or None. Scans all pages with refused links.
+
+    The source is "" if the page with the link has a noindex directive and is therefore not stored.
+    """
+    target = fingerprint(url)
+    sql = "SELECT source, targets, scores, refusals, anchors FROM links WHERE refusals != ''"
+    rows = store.iterate_typed_rows(tuple[int, bytes, bytes, str, str], sql)
+    for source, targets, scores, refusals, anchors in rows:
+        link = find_link(PackedLinks(targets, scores, refusals, anchors), target)
+        if link is not None and link.refusal is not None:
+            pages = store.query_rows("SELECT url FROM pages WHERE id = ?", (source,))
+            # A noindex page has no row in `pages`, so its URL is unknown.
+            return RefusedLink(str(pages[0][0]) if pages else "", link.anchor, link.refusal)
+    return None
+
+
+def is_linked(store: CollectionStore, url: str) -> bool:
+    """Return whether a stored page links to a URL. Scans all pages."""
+    target = fingerprint(url)
+    rows = store.iterate_typed_rows(PackedLinks, "SELECT targets, scores, refusals, anchors FROM links")
+    return any(find_link(row, target) is not None for row in rows)

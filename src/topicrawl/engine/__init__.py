@@ -1,0 +1,1 @@
+"""The crawl loop and its components."""

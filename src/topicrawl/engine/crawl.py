@@ -1,0 +1,396 @@
+"""The crawl loop: lease → fetch → parse → judge → score → store → complete.
+
+1. The **topic** and the strategy are ready; the seeds have been added to the frontier.
+2. The **frontier** leases the best links whose hosts may be requested now.
+3. **Fetch** requests the page as robots.txt and the crawl delay allow. A failure is a named value.
+4. **Parse** turns the response into a page: text, words, and links with their context. Documents are converted
+   first, outside the event loop. Each member of an archive is processed as a separate page.
+5. **Relevance** computes the relevance of the page to the topic. The result is a **visit**.
+6. The **strategy** learns from the visit and gives every link of the page that the link filter permits a priority.
+7. The **sink** stores the visit: in a live crawl, in the archive and the database.
+8. The frontier marks the link as **complete** and adds the links of the page, in one transaction. Pages that arrive
+   together go through steps 7 and 8 together.
+
+After a crash before step 8 the page is fetched again. No link is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from math import inf
+
+from msgspec.structs import replace
+
+from topicrawl.engine import page_processing
+from topicrawl.engine.context import CrawlContext
+from topicrawl.engine.focus import FocusPolicy
+from topicrawl.engine.limits import CrawlLimits, StopReason
+from topicrawl.engine.link_filter import TRAP_PENALTY
+from topicrawl.engine.retries import RetryPolicy
+from topicrawl.engine.scheduling import build_offers, score_outlinks
+from topicrawl.engine.sinks import ProcessedVisit
+from topicrawl.errors import SpaceError
+from topicrawl.frontier.base import Completion, Lease, LeaseLimits, Offer
+from topicrawl.models import Failure, Link, Priority, Response, Visit
+from topicrawl.relevance.base import LearnsFromPages
+
+_POLL_SECONDS = 0.05  # minimum seconds between two checks for links that can be leased
+_RECHECK_SECONDS = 1.0  # maximum seconds between two checks whether poor links may be fetched
+_BATCH_SIZE = 16  # maximum number of pages that are stored in one transaction
+
+
+@dataclass
+class Crawl:
+    """One crawl. Iterate with `async for visit in crawl.visits()`; afterwards `stop_reason` says why it ended."""
+
+    context: CrawlContext
+    limits: CrawlLimits
+    step: int = 0  # visits of earlier runs
+    pages: int = 0  # pages of earlier runs
+    relevant: int = 0  # relevant pages of earlier runs
+    relevant_elsewhere: int = 0  # relevant pages of the other workers
+    stop_reason: StopReason | None = None
+    paused: bool = False  # while True, running fetches finish and no new ones start
+    #: Called with every response, in the order of arrival. Observers are added before `visits` is called.
+    response_observers: list[Callable[[Response], None]] = field(default_factory=list)
+    applied_deltas: int = 0  # number of model deltas applied from other workers
+    is_at_visit_boundary: bool = True  # False while the strategy has learned from a visit that is not complete yet
+    _leases: dict[int, Lease] = field(default_factory=dict)  # leased links by token, queued or being fetched
+    _leased_at: dict[int, float] = field(default_factory=dict)  # lease times by token
+    _queue: deque[Lease] = field(default_factory=deque)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _arrivals: deque[tuple[Lease, Response, Sequence[tuple[Link, Response]]]] = field(default_factory=deque)
+    _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _interrupt_reason: StopReason | None = None
+    _deadline: float = inf
+    _grace_ends_at: float = inf  # when the grace period of the running fetches ends
+    _fetch_error: BaseException | None = None  # exception of a fetch function; failed fetches do not raise
+
+    def __post_init__(self) -> None:
+        self.retry_policy = RetryPolicy(self.context, self.limits)
+        # A share of 1 does not limit poor links, so no link needs to be called poor.
+        self._focus = self.limits.focus if self.limits.poor_share < 1 and self.context.strategy.is_focused else 0.0
+        self._focus_policy = FocusPolicy(self.limits.poor_share)
+
+    @property
+    def last_failure(self) -> str:
+        """Description of the last failed attempt that the crawler will repeat."""
+        return self.retry_policy.last_failure
+
+    def interrupt(self, reason: StopReason = StopReason.INTERRUPTED) -> None:
+        """Stop after the running fetches finish. May be called from a signal handler of the event loop."""
+        self._interrupt_reason = self._interrupt_reason or reason
+        self._wake.set()
+
+    def wake(self) -> None:
+        """Wake the crawl loop after a change of the frontier or of `paused`."""
+        self._wake.set()
+
+    @property
+    def in_flight(self) -> int:
+        """Number of running fetches."""
+        return len(self._tasks)
+
+    async def add_seeds(self, links: Sequence[Link]) -> int:
+        """Add seeds to the frontier, except those it already contains. Return the number of new ones."""
+        # The strategy may have lowered the score of a known seed; a new offer would raise it again.
+        links = [link for link in links if await self.context.frontier.get_entry(link.url) is None]
+        priorities = self.context.strategy.score_seeds(links)
+        return await self.context.frontier.add(
+            [Offer(link, priority) for link, priority in zip(links, priorities, strict=True)]
+        )
+
+    async def visits(self) -> AsyncIterator[Visit]:
+        """Run the crawl and yield every completed visit."""
+        if self.limits.seconds:
+            self._deadline = self.context.clock() + self.limits.seconds
+        try:
+            while True:
+                self._wake.clear()
+                while self._arrivals and not self._get_reached_goal():
+                    for visit in await self._process_arrivals():
+                        yield visit
+                if self._fetch_error is not None:
+                    raise self._fetch_error
+                await self._start_fetches()
+                if not self._tasks and not self._arrivals and not self._is_paused() and await self._is_finished():
+                    return
+                if self._must_abandon_fetches():
+                    return
+                if not self._arrivals:
+                    await self._wait_for_event()
+        except SpaceError:
+            self.stop_reason = StopReason.SPACE
+            raise
+        finally:
+            await self.close()
+
+    # Leasing and fetching
+
+    def _get_stop_reason(self) -> StopReason | None:
+        """Return the reason why no further fetch may start, counting the running fetches; None if one may."""
+        out = self._count_expected_visits()
+        if self._interrupt_reason:
+            return self._interrupt_reason
+        if self._get_reached_goal() is StopReason.RELEVANT:
+            return StopReason.RELEVANT
+        if self.limits.pages and self.pages + out >= self.limits.pages:
+            return StopReason.PAGES
+        if self.limits.fetches and self.step + out >= self.limits.fetches:
+            return StopReason.FETCHES
+        if self.context.clock() >= self._deadline:
+            return StopReason.TIME
+        if self.context.recall_monitor is not None and self.context.recall_monitor.is_target_reached():
+            return StopReason.FOUND
+        return None
+
+    def _is_paused(self) -> bool:
+        """Return whether the crawl is paused and not interrupted."""
+        return self.paused and not self._interrupt_reason
+
+    def _get_reached_goal(self) -> StopReason | None:
+        """Return the stop reason if the limit of pages or of relevant pages is reached, without running fetches."""
+        if self.limits.pages and self.pages >= self.limits.pages:
+            return StopReason.PAGES
+        if self.limits.relevant and self.relevant + self.relevant_elsewhere >= self.limits.relevant:
+            return StopReason.RELEVANT
+        return None
+
+    def _count_expected_visits(self) -> int:
+        """Return the number of leased links that count towards the page limit.
+
+        Near the limit, slow fetches are not counted, so that other links can replace them.
+        """
+        if not self.limits.pages or self.pages + len(self._leases) < self.limits.pages:
+            return len(self._leases)
+        begun = self.context.clock() - self.limits.slow_fetch_seconds
+        return sum(since > begun for since in self._leased_at.values())
+
+    def _must_abandon_fetches(self) -> bool:
+        """Return whether the crawl must end without waiting for the running fetches, and set the stop reason."""
+        if (goal := self._get_reached_goal()) is not None:
+            self.stop_reason = goal
+            return True
+        full = self._get_stop_reason()
+        if full not in (StopReason.TIME, StopReason.INTERRUPTED, StopReason.FINISHED, StopReason.FOUND):
+            return False
+        self._grace_ends_at = min(self._grace_ends_at, self.context.clock() + self.limits.grace_seconds)
+        if self.context.clock() < self._grace_ends_at:
+            return False
+        self.stop_reason = full
+        return True
+
+    def _count_free_slots(self) -> int:
+        """Return how many links may be leased now."""
+        room = self.limits.concurrency - len(self._tasks) - len(self._queue)
+        if self.context.strategy.batch_size > 1:
+            # Lease N links at a time, and only after all N previous fetches have finished.
+            room = 0 if self._leases else self.context.strategy.batch_size
+        for limit, used in ((self.limits.pages, self.pages), (self.limits.fetches, self.step)):
+            if limit:
+                room = min(room, limit - used - self._count_expected_visits())
+        return room
+
+    @property
+    def _score_limits(self) -> LeaseLimits:
+        """Limits that do not depend on the state of the crawl: the minimum score of a link."""
+        return LeaseLimits(self.limits.min_score or -inf)
+
+    def _get_lease_limits(self) -> LeaseLimits:
+        """Return which links may be leased now: those that reach the minimum score, and a share of poor ones."""
+        if not self._focus or self.context.strategy.batch_size > 1:
+            return self._score_limits
+        has_relevant = self.relevant + self.relevant_elsewhere > 0
+        return self._focus_policy.build_limits(
+            self._focus, now=self.context.clock(), has_relevant=has_relevant, min_score=self._score_limits.min_score
+        )
+
+    async def _start_fetches(self) -> None:
+        """Lease links that may be requested now, and start fetches while slots are free."""
+        if self.paused:
+            self._focus_policy.record_page(self.context.clock())
+        while not self.paused and not self._get_stop_reason() and (room := self._count_free_slots()) > 0:
+            leases = await self.context.frontier.lease(room, self._get_lease_limits())
+            for lease in leases:
+                if lease.priority.score >= 0 and self.context.link_filter.is_suspected_trap(lease.link):
+                    await self.context.frontier.release(lease, count_attempt=False, unused=True)
+                    await self.context.frontier.rescore({lease.link.url: lease.priority.score - TRAP_PENALTY})
+                    continue
+                self._leases[lease.token] = lease
+                self._leased_at[lease.token] = self.context.clock()
+                self._focus_policy.count_fetch(is_poor=lease.is_poor)
+                self._queue.append(lease)
+            if len(self._leases) or not leases:
+                break
+        while self._queue and len(self._tasks) < self.limits.concurrency and not self._interrupt_reason:
+            task = asyncio.create_task(self._fetch_link(self._queue.popleft()))
+            self._tasks.add(task)
+            task.add_done_callback(self._on_fetch_done)
+
+    async def _fetch_link(self, lease: Lease) -> None:
+        link = lease.link
+        try:
+            async with asyncio.timeout(self.limits.fetch_timeout):
+                response = await self.context.fetch(link)
+        except TimeoutError:
+            response = Response(
+                link.url,
+                link.url,
+                at=self.context.clock(),
+                failure=Failure.TIMEOUT,
+                detail=f"no page within {self.limits.fetch_timeout:g} s",
+            )
+        for observe_response in self.response_observers:
+            observe_response(response)
+        members: Sequence[tuple[Link, Response]] = ()
+        if self.context.document_reader is not None and self.context.document_reader.is_document(response):
+            response, members = await self.context.document_reader.unpack_document(response, link)
+        self._arrivals.append((lease, response, members))
+
+    def _on_fetch_done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._wake.set()
+        if not task.cancelled():
+            self._fetch_error = self._fetch_error or task.exception()
+
+    async def _wait_for_event(self) -> None:
+        """Wait until a fetch finishes, a host becomes ready, the time limit is reached or the crawl is interrupted."""
+        timer = None
+        wait = self._grace_ends_at - self.context.clock()
+        if not self._get_stop_reason():
+            wait = min(wait, self._deadline - self.context.clock())
+            if self._count_free_slots() > 0 and not self.paused:
+                limits = self._get_lease_limits()
+                ready = await self.context.frontier.seconds_until_ready(limits)
+                wait = min(wait, inf if ready is None else ready or _POLL_SECONDS)
+                if limits.focus:
+                    # Poor links are held back. A slow fetch of a good link may release them.
+                    wait = min(wait, _RECHECK_SECONDS)
+        elif self._leased_at and self.limits.pages:
+            # The running fetches may reach the page limit; slow ones are replaced by other links.
+            oldest = min(self._leased_at.values())
+            wait = min(wait, max(oldest + self.limits.slow_fetch_seconds - self.context.clock(), _POLL_SECONDS))
+        if wait < inf:
+            timer = asyncio.get_running_loop().call_later(max(0.001, wait), self._wake.set)
+        await self._wake.wait()
+        if timer:
+            timer.cancel()
+
+    async def _is_finished(self) -> bool:
+        """With no running fetches, return whether the crawl is finished, and set the stop reason."""
+        if (full := self._get_stop_reason()) is not None:
+            self.stop_reason = full
+            return True
+        ready = await self.context.frontier.seconds_until_ready(self._score_limits)
+        while (
+            ready is None and self.context.wait_for_more_links is not None and await self.context.wait_for_more_links()
+        ):
+            if (full := self._get_stop_reason()) is not None:
+                self.stop_reason = full
+                return True
+            ready = await self.context.frontier.seconds_until_ready(self._score_limits)
+        if ready is None:
+            only_low_scores = self.limits.min_score and await self.context.frontier.seconds_until_ready() is not None
+            self.stop_reason = StopReason.MIN_SCORE if only_low_scores else StopReason.EMPTY
+        elif ready > self.limits.patience:
+            self.stop_reason = StopReason.UNREACHABLE
+        return self.stop_reason is not None
+
+    async def close(self) -> None:
+        """Cancel running fetches and release all leases, so that the next run can lease them. May be called twice."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for lease in list(self._leases.values()):
+            # The host may have been requested a moment ago.
+            wait = self.context.get_crawl_delay(lease.host) if self.context.get_crawl_delay is not None else 0.0
+            try:
+                await self.context.frontier.release(lease, wait=wait, count_attempt=False)
+            except SpaceError:
+                return  # opening the frontier again releases them
+        self._leases.clear()
+        self._leased_at.clear()
+
+    # Processing of responses
+
+    async def _process_arrivals(self) -> list[Visit]:
+        """Process the finished fetches, store the visits and complete the links, several pages per transaction."""
+        processed: list[ProcessedVisit] = []
+        completions: list[Completion] = []
+        batch_size = 1 if self.context.strategy.merges else _BATCH_SIZE
+        while self._arrivals and len(processed) < batch_size and not self._get_reached_goal():
+            lease, response, members = self._arrivals[0]
+            if (response.hops or members) and processed:
+                # The others must be complete before a redirect can be recognised as a duplicate; and an archive may
+                # have many members.
+                break
+            self._arrivals.popleft()
+            del self._leases[lease.token], self._leased_at[lease.token]
+            if await self.retry_policy.requeue(lease, response):
+                continue
+            main = await self._process_visit(lease.link, lease.priority, response)
+            visit, _, outlinks = main
+            processed.append(main)
+            if visit.failure is None and not lease.is_poor:
+                self._focus_policy.record_page(self.context.clock())
+            if members and visit.failure is None:
+                files = [await self._process_visit(link, lease.priority, file) for link, file in members]
+                processed += files
+                outlinks = [out for each in files for out in each.outlinks]
+            offers = await build_offers(outlinks, self.context.strategy, self.context.frontier)
+            unused = visit.failure == Failure.ROBOTS and not response.hops
+            wait = page_processing.politeness_delay(self.context, lease.host, response)
+            completions.append(Completion(lease, visit.failure or "fetched", offers, wait, unused))
+        if processed:
+            self.context.sink.store_visits(processed)
+            await self.context.frontier.complete_all(completions)
+        for visit, response, _ in processed:
+            await page_processing.apply_side_effects(self.context, visit, response)
+        self.is_at_visit_boundary = True
+        self.context.sink.on_batch_completed()
+        return [visit for visit, _, _ in processed]
+
+    async def _process_visit(self, link: Link, priority: Priority, response: Response) -> ProcessedVisit:
+        """Create the visit for a response: process the response, score the page and its links, and learn from it."""
+        page, failure, detail, twin = await page_processing.process_response(self.context, link, response)
+        stored_step = self.context.sink.find_stored_step(link)
+        if stored_step is None:
+            self.step += 1
+            self.pages += failure is None
+        if self.context.stores_score_parts and (reasons := self.context.strategy.explain(link)):
+            priority = replace(priority, parts=reasons)
+        visit = Visit(
+            stored_step or self.step,
+            link,
+            priority,
+            response.final_url,
+            page,
+            self.context.relevance.score(page) if page is not None else None,
+            failure,
+            response.at,
+            response.status,
+            detail,
+            twin,
+        )
+        if stored_step is None and failure is None:
+            self.relevant += (visit.relevance or 0.0) >= self.context.strategy.context.topic.threshold
+        if stored_step is None and self.context.recall_monitor is not None:
+            self.context.recall_monitor.add_visit(visit.relevance if failure is None else None)
+        self.is_at_visit_boundary = False
+        # The models do not learn from pages that are not stored, because a restart could not replay them.
+        if page is not None and failure is None and isinstance(self.context.relevance, LearnsFromPages):
+            self.context.relevance.observe(page)
+        self.context.strategy.learn(visit if failure is None else replace(visit, page=None))
+        return ProcessedVisit(visit, response, score_outlinks(visit, self.context.strategy, self.context.link_filter))
+
+
+def build_seed_links(urls: Sequence[str]) -> list[Link]:
+    """Return links without a source, one for each distinct URL.
+
+    >>> [link.url for link in build_seed_links(["http://a/", "http://a/"])]
+    ['http://a/']
+    """
+    return [Link(url) for url in dict.fromkeys(urls)]

@@ -1,0 +1,76 @@
+"""Process a response: parse it or name the failure, compute the politeness delay, apply the side effects of a visit."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from topicrawl.engine.context import CrawlContext
+from topicrawl.models import STORAGE_DIRECTIVES, Failure, Link, Page, Response, Visit
+from topicrawl.urls import get_host
+
+
+class ResponseOutcome(NamedTuple):
+    """The page of a response, or the failure with a one-line explanation."""
+
+    page: Page | None
+    failure: Failure | None = None
+    detail: str = ""
+    duplicate_of: str = ""  # URL of the stored page that this page repeats
+
+
+async def process_response(context: CrawlContext, link: Link, response: Response) -> ResponseOutcome:
+    """Parse a response. Return its page, or the failure if there is none.
+
+    A redirect to a stored page and a page that repeats a stored one have the failure DUPLICATE and no page. A page with
+    a noindex or noarchive directive has the failure NOINDEX or NOARCHIVE. It is returned, because its links are still
+    scored.
+    """
+    if response.failure is not None:
+        return ResponseOutcome(None, response.failure, response.detail)
+    if response.final_url != link.url:
+        known = await context.frontier.get_entry(response.final_url)
+        if known is not None and (known.state == "leased" or known.reason == "fetched"):
+            detail = f"redirects to {response.final_url}, which is already stored"
+            return ResponseOutcome(None, Failure.DUPLICATE, detail, response.final_url)
+    page = context.parse(response, link)
+    if isinstance(page, Failure):
+        return ResponseOutcome(None, page, f"content type {response.content_type or 'unknown'}")
+    if context.link_filter.obeys_directives and page.directives:
+        for failure in STORAGE_DIRECTIVES:
+            if failure in page.directives:
+                return ResponseOutcome(page, failure, f"the page has a {failure} directive")
+    if context.find_duplicate is not None and (twin := context.find_duplicate(page)) is not None:
+        # The result has no page, so the strategy does not learn from it and none of its links is followed.
+        return ResponseOutcome(None, Failure.DUPLICATE, twin.reason, twin.url)
+    return ResponseOutcome(page)
+
+
+def politeness_delay(context: CrawlContext, host_name: str, response: Response) -> float:
+    """Return the seconds until the host may be requested again. The delay counts from the last request's start."""
+    if context.get_crawl_delay is None:
+        return 0.0
+    wait = (response.wait or 0.0) if get_host(response.final_url) == host_name else 0.0
+    if response.failure != Failure.ROBOTS or response.hops:
+        delay = context.get_crawl_delay(host_name)
+        # At most the delay itself: the system clock may have been set back since the request.
+        wait = max(wait, min(delay, response.at + delay - context.clock()))
+    return wait
+
+
+async def apply_side_effects(context: CrawlContext, visit: Visit, response: Response) -> None:
+    """Apply the side effects of a visit that the frontier has completed.
+
+    Mark the redirect targets as done, pass the page to the trap detector, and send new scores of the strategy to the
+    frontier.
+    """
+    ends = {hop.url for hop in response.hops} | {response.final_url}
+    ends.discard(visit.link.url)
+    if ends and visit.failure is None:
+        await context.frontier.mark_done(sorted(ends), "fetched")
+    if context.link_filter.trap_detector is not None and visit.page is not None:
+        context.link_filter.trap_detector.add_page(visit.link.url, visit.page.words, visit.link.source)
+    if scores := context.strategy.rescore():
+        if context.submit_scores is not None:
+            await context.submit_scores(scores)
+        else:
+            await context.frontier.rescore(context.link_filter.demote_traps(scores))

@@ -1,0 +1,1 @@
+"""Frontier in Redis or Valkey, shared by all workers of one crawl."""

@@ -1,0 +1,1 @@
+"""Frontier in one SQLite file."""

@@ -1,0 +1,1 @@
+"""Reports of a comparison: an HTML page, charts, CSV and JSON files."""

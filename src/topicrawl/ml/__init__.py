@@ -1,0 +1,1 @@
+"""Machine learning models over numbers: pure and deterministic, independent of pages and links."""

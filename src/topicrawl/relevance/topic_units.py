@@ -1,0 +1,110 @@
+"""Interpretation of a topic as units: phrases whose words belong together.
+
+The phrase "full text search in databases" has two units, "full text search" and "databases". A page about the topic
+contains both, and the words of each unit near each other. The topic "health and medicine" has two alternatives, and a
+topic of many words is a list of alternatives: a page about it contains some of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import fsum
+
+from topicrawl.relevance.vsm import find_kept_words
+from topicrawl.text.lexicon import LanguageLexicon
+from topicrawl.text.tokenizer import tokenise
+from topicrawl.topic import Topic
+
+_MAX_UNIT_TERMS = 4  # a longer sequence of words without a stop word is a list, not a phrase
+_MAX_PHRASE_TERMS = 5  # more words are a list, even if a stop word is among them
+_LIST_SEPARATOR = re.compile(r"[,;|]|\s[/&+]\s")  # a slash inside a word, as in TCP/IP, separates nothing
+#: Words between two alternatives, by language.
+_CONJUNCTIONS = {
+    "en": {"and", "or", "versus", "vs"},
+    "de": {"und", "oder"},
+    "fr": {"et", "ou"},
+    "es": {"y", "e", "o", "u"},
+    "it": {"e", "ed", "o", "od"},
+    "pt": {"e", "ou"},
+    "nl": {"en", "of"},
+}
+
+
+@dataclass(frozen=True)
+class TopicUnit:
+    """Terms that belong together, with their shares of the unit, and the unit's share of the topic."""
+
+    terms: Mapping[str, float]
+    weight: float
+
+
+@dataclass(frozen=True)
+class TopicUnits:
+    """Units of a topic. A page about the topic contains all units, or some of them if they are alternatives.
+
+    >>> TopicUnits.of(Topic.of("full text search in databases")).describe()
+    '"full text search" with "databas"'
+    >>> TopicUnits.of(Topic.of("health and medicine")).describe()
+    '"health" or "medicin"'
+    """
+
+    units: tuple[TopicUnit, ...]
+    are_alternatives: bool
+
+    @classmethod
+    def of(cls, topic: Topic, query: Mapping[str, float] | None = None) -> TopicUnits:
+        """Interpret a topic. `query` has the weight of each term; by default, all terms weigh the same."""
+        groups, are_alternatives = _split_topic(topic)
+        weights = dict.fromkeys((term for group in groups for term in group), 1.0) if query is None else query
+        total = fsum(weights.get(term, 0.0) for group in groups for term in group) or 1.0
+        units = []
+        for group in groups:
+            weight = fsum(weights.get(term, 0.0) for term in group)
+            if weight > 0:
+                units.append(TopicUnit({term: weights.get(term, 0.0) / weight for term in group}, weight / total))
+        return cls(tuple(units), are_alternatives or len(units) < 1)
+
+    def describe(self) -> str:
+        """Return the units as text."""
+        separator = " or " if self.are_alternatives else " with "
+        return separator.join(f'"{" ".join(unit.terms)}"' for unit in self.units)
+
+
+def _split_topic(topic: Topic) -> tuple[list[list[str]], bool]:
+    """Return the terms of each unit, and whether the units are alternatives."""
+    lexicon, kept = topic.lexicon, find_kept_words(topic)
+    if not _is_phrase(topic):
+        keys = (lexicon.extract_terms(tokenise(word), kept) for word in topic.words)
+        return list({tuple(key): list(key) for key in keys if key}.values()), True
+    parts = [part for part in _LIST_SEPARATOR.split(topic.name) if part.strip()]
+    groups: list[list[str]] = []
+    alternatives = len(parts) > 1
+    for part in parts:
+        chunks, has_conjunction = _split_phrase(part, lexicon, kept)
+        alternatives |= has_conjunction
+        groups += chunks
+    if any(len(group) > _MAX_UNIT_TERMS for group in groups) or sum(map(len, groups)) > _MAX_PHRASE_TERMS:
+        return [[term] for term in dict.fromkeys(term for group in groups for term in group)], True
+    return [list(dict.fromkeys(group)) for group in groups], alternatives
+
+
+def _is_phrase(topic: Topic) -> bool:
+    """Return whether the topic consists of the words of its name."""
+    return set(tokenise(topic.name)) == {token for word in topic.words for token in tokenise(word)}
+
+
+def _split_phrase(text: str, lexicon: LanguageLexicon, kept: frozenset[str]) -> tuple[list[list[str]], bool]:
+    """Split a phrase at stop words. Return the terms of each chunk, and whether a conjunction separates two of them."""
+    conjunctions = _CONJUNCTIONS.get(lexicon.language, set())
+    chunks: list[list[str]] = [[]]
+    has_conjunction = False
+    for token in tokenise(text):
+        terms = [] if token in conjunctions else lexicon.extract_terms([token], kept)
+        if terms:
+            chunks[-1] += terms
+        elif chunks[-1]:
+            chunks.append([])
+        has_conjunction |= token in conjunctions
+    return [chunk for chunk in chunks if chunk], has_conjunction

@@ -1,0 +1,1 @@
+"""Synthetic web and its HTTP server, for demos, tests and comparisons."""

@@ -1,1 +1,0 @@
-"""Links as numbers: what can be seen of them, and the many that wait, scored together."""

@@ -1,0 +1,201 @@
+"""Success rates of link groups: the links of a page, of a row on a page, of a directory and of a host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+import numpy as np
+from msgspec import Struct, convert
+from numpy.typing import NDArray
+
+from topicrawl.ml.online import Floats, Ids
+from topicrawl.models import JsonValue
+from topicrawl.serialization import PackedValues, pack_array, pack_numbers, pack_texts, unpack_array, unpack_texts
+
+_PRIOR_VISITS = 4.0  # number of prior visits at the base rate
+
+
+class GroupRatesState(Struct, frozen=True):
+    """Stored state of the rates."""
+
+    names: PackedValues
+    sums: PackedValues
+    counts: PackedValues
+    reward: float
+    visits: float
+
+
+class GroupRatesDelta(Struct, frozen=True):
+    """Changes that workers exchange."""
+
+    groups: PackedValues
+    sums: PackedValues
+    counts: PackedValues
+    seen: tuple[float, float]  # total reward and number of visits
+
+
+class GroupRates:
+    """Sums of rewards and visits for each group.
+
+        rate(g) = (Σ rewards of g + 4·base) / (visits of g + 4) − base
+
+    base: the mean reward of all visits. An unknown group has the rate 0.
+
+    >>> rates = GroupRates()
+    >>> group = rates.get_numbers(["http://a/"])
+    >>> for reward in (1.0, 1.0):
+    ...     rates.record_visit(reward)
+    ...     rates.learn(group, reward)
+    >>> (
+    ...     round(rates.base_rate, 4),
+    ...     [round(float(rate), 4) for rate in rates.compute_rates(rates.get_numbers(["http://a/", "http://b/"]))],
+    ... )
+    (0.6833, [0.1056, 0.0])
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self.names: list[str] = []  # names of the groups, by number
+        self._changes: dict[str, list[float]] | None = None  # group → reward and visits since the last export
+        self._sums = np.zeros(64)
+        self._counts = np.zeros(64)
+        # Prior: one visit, with a rate of one relevant page in twenty.
+        self._reward, self._visits = 0.05, 1.0
+        self._exported = (self._reward, self._visits)  # totals at the last export
+
+    @property
+    def base_rate(self) -> float:
+        """Mean reward of all visits."""
+        return self._reward / self._visits
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def get_numbers(self, names: Iterable[str]) -> Ids:
+        """Return the numbers of groups by their names. New groups get the next numbers."""
+        known = self._numbers
+        numbers = [known.setdefault(name, len(known)) for name in names]
+        self.names += list(islice(reversed(known), len(known) - len(self.names)))[::-1]
+        if len(known) > len(self._sums):
+            room = np.zeros(max(len(known), len(self._sums)))
+            self._sums, self._counts = np.concatenate([self._sums, room]), np.concatenate([self._counts, room])
+        return np.array(numbers, np.int32)
+
+    def record_visit(self, reward: float) -> None:
+        """Count a visit for the base rate, independent of its groups."""
+        self._reward += reward
+        self._visits += 1
+
+    def learn(self, groups: Ids, reward: float) -> None:
+        """Count the reward of a visit for the groups of a link that led to it."""
+        # A group counts once per link.
+        for number in set(groups.tolist()):
+            self._sums[number] += reward
+            self._counts[number] += 1
+            if self._changes is not None:
+                new = self._changes.setdefault(self.names[number], [0.0, 0.0])
+                new[0] += reward
+                new[1] += 1
+
+    def compute_weighted_rate(self, groups: Ids, weights: Sequence[float]) -> float:
+        """Return the weighted sum of the rates of a few groups."""
+        base, sums, counts = self.base_rate, self._sums, self._counts
+        return sum(
+            share * ((float(sums[group]) + _PRIOR_VISITS * base) / (float(counts[group]) + _PRIOR_VISITS) - base)
+            for group, share in zip(groups.tolist(), weights, strict=True)
+        )
+
+    def compute_rates(self, groups: Ids) -> Floats:
+        """Return the rates of groups."""
+        base, count = self.base_rate, len(self._numbers)
+        if groups.size < count:
+            return ((self._sums[groups] + _PRIOR_VISITS * base) / (self._counts[groups] + _PRIOR_VISITS) - base).astype(
+                np.float32
+            )
+        # For many groups, computing all rates once is faster.
+        rates = (self._sums[:count] + _PRIOR_VISITS * base) / (self._counts[:count] + _PRIOR_VISITS) - base
+        return rates.astype(np.float32)[groups]
+
+    def sample_deviations(self, groups: Ids) -> Floats:
+        """Sample deviations of the true rates from the estimated rates (Thompson sampling, Thompson 1933).
+
+        Groups with few visits have large deviations, so they are tried from time to time. The same group gets the same
+        deviation after the same number of visits, also after a restart.
+        """
+        # Thousands of links share a few groups, so each group is sampled once.
+        requested = np.zeros(len(self._numbers), np.bool_)
+        requested[groups] = True
+        distinct = requested.nonzero()[0]
+        mean = (self._sums[distinct] + _PRIOR_VISITS * self.base_rate) / (self._counts[distinct] + _PRIOR_VISITS)
+        spread = np.sqrt(np.clip(mean * (1 - mean), 0.0, 1.0) / (self._counts[distinct] + _PRIOR_VISITS + 1))
+        deviations = np.zeros(len(requested), np.float32)
+        deviations[distinct] = spread * _sample_normal(distinct, int(self._visits))
+        return deviations[groups]
+
+    def drop_idle_groups(self, used: Ids, keep_newest: int) -> Ids:
+        """Drop groups that no waiting link uses, except for the `keep_newest` newest groups.
+
+        Return the new number of each old number.
+        """
+        kept = np.zeros(len(self._numbers), np.bool_)
+        kept[used] = True
+        kept[max(0, len(kept) - keep_newest) :] = True
+        renumbered = (np.cumsum(kept) - 1).astype(np.int32)
+        count = len(kept)
+        self._sums, self._counts = self._sums[:count][kept], self._counts[:count][kept]
+        self.names = [name for name, number in self._numbers.items() if kept[number]]
+        self._numbers = {name: number for number, name in enumerate(self.names)}
+        return renumbered
+
+    def export_delta(self) -> dict[str, JsonValue]:
+        """Return the changes since the last call, for other workers. The first call starts the recording."""
+        changes, self._changes = self._changes or {}, {}
+        seen = [self._reward - self._exported[0], self._visits - self._exported[1]]
+        self._exported = (self._reward, self._visits)
+        return {
+            "groups": pack_texts(changes),
+            "sums": pack_numbers("d", (reward for reward, _ in changes.values())),
+            "counts": pack_numbers("d", (visits for _, visits in changes.values())),
+            "seen": list(seen),
+        }
+
+    def apply_delta(self, delta: JsonValue) -> None:
+        """Apply the changes of another worker."""
+        changes = convert(delta, GroupRatesDelta, strict=False)
+        groups = self.get_numbers(unpack_texts(changes.groups))
+        self._sums[groups] += unpack_array(changes.sums, np.float64)
+        self._counts[groups] += unpack_array(changes.counts, np.float64)
+        reward, visits = changes.seen
+        self._reward, self._visits = self._reward + reward, self._visits + visits
+        self._exported = (self._exported[0] + reward, self._exported[1] + visits)
+
+    def get_state(self) -> dict[str, JsonValue]:
+        """Return the rates as plain values."""
+        count = len(self._numbers)
+        return {
+            "names": pack_texts(self._numbers),
+            "sums": pack_array(self._sums[:count]),
+            "counts": pack_array(self._counts[:count]),
+            "reward": self._reward,
+            "visits": self._visits,
+        }
+
+    def restore_state(self, state: JsonValue) -> None:
+        """Restore the values of `get_state`."""
+        saved = convert(state, GroupRatesState, strict=False)
+        self.names = unpack_texts(saved.names)
+        self._numbers = {name: number for number, name in enumerate(self.names)}
+        self._sums, self._counts = unpack_array(saved.sums, np.float64), unpack_array(saved.counts, np.float64)
+        self._reward, self._visits = saved.reward, saved.visits
+        self._exported = (self._reward, self._visits)
+
+
+def _sample_normal(groups: NDArray[np.int64], seed: int) -> NDArray[np.float64]:
+    """Return pseudo-random, approximately normal numbers: sums of four uniform hash values."""
+    bits = groups.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed * 0xD1B54A32D192ED03 % (1 << 64))
+    for shift, factor in ((33, 0xFF51AFD7ED558CCD), (29, 0xC4CEB9FE1A85EC53)):
+        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+    parts = (bits ^ (bits >> np.uint64(32))).view(np.uint16).reshape(-1, 4)
+    normal: NDArray[np.float64] = (parts.sum(axis=1, dtype=np.float64) / 65535 - 2) * np.sqrt(3)
+    return normal

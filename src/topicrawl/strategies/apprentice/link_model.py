@@ -1,0 +1,306 @@
+"""Link model of the apprentice: prior weights, group rates, learned weights and the pool of waiting links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, compress, repeat
+from math import log, log1p
+from typing import Any, NamedTuple
+
+import numpy as np
+from msgspec import Struct, convert
+from numpy.typing import NDArray
+
+from topicrawl.ml.online import Floats, Hashes, Ids, OnlineLogisticRegression, logistic
+from topicrawl.models import JsonValue, Link, Page, Priority, Visit
+from topicrawl.relevance.vsm import Vsm
+from topicrawl.serialization import PackedValues, pack_array, unpack_array
+from topicrawl.strategies.apprentice.feature_names import name_features
+from topicrawl.strategies.apprentice.features import SIMILARITY_TEXTS, FeatureExtractor, LinkFeatures
+from topicrawl.strategies.apprentice.group_rates import GroupRates
+from topicrawl.strategies.apprentice.link_pool import LinkPool, PoolRows
+from topicrawl.strategies.apprentice.reward import RewardFunction
+from topicrawl.strategies.apprentice.term_rewards import TermRewards
+
+#: Prior features of a link with their fixed weights.
+PRIOR_WEIGHTS = {
+    "always": -2.5,
+    "anchor": 2.5,
+    "address": 2.0,
+    "surroundings": 1.5,
+    "heading": 1.0,
+    "page": 1.5,
+    "reward": 1.0,
+    "distance": -0.75,
+    "depth": -2.0,
+    "anchor meaning": 1.5,
+    "address meaning": 1.0,
+    "surroundings meaning": 0.5,
+    "heading meaning": 0.3,
+}
+#: Groups of a link with the weights of their rates.
+GROUP_WEIGHTS = {"siblings": 1.0, "row": 1.0, "directory": 1.0, "host": 0.3}
+_INITIAL_SQUARES = 0.1
+_PROBABILITY_SCALE = 0.4  # similarity of a page that is relevant with certainty
+_EXPLORATION = 0.1  # weight of the random deviation of a host's rate (exploration)
+_DEPTH_SCALE = 3.0  # scale: a depth of about twenty links counts as 1
+_MAX_DISTANCE = 5  # maximum distance to a relevant page; larger distances are equal
+_MAX_IDLE_GROUPS = 20_000
+_MIN_SCORE_CHANGE = 1e-3
+_EXACT_URLS = 500  # number of best URLs with exact scores; others are updated when they come near
+_MAX_NAMED_FEATURES = 6  # maximum number of learned features in an explanation
+_OTHER_FEATURES, _OTHER_LINKS = "other words", "other links"  # names of the remaining parts of an explanation
+_PART_NAMES = ("known", "neighbours", "learned")  # names of the parts of a score
+_PRIOR_VECTOR = np.array(list(PRIOR_WEIGHTS.values()), np.float32)
+_GROUP_WEIGHT_VALUES = tuple(GROUP_WEIGHTS.values())
+_GROUP_WEIGHT_VECTOR = np.array(_GROUP_WEIGHT_VALUES, np.float32)
+
+
+class PageScores(NamedTuple):
+    """Priorities of the links of one page, as `LinkModel.learn` has computed them."""
+
+    page: Page | None
+    distance: int  # distance from the last relevant page
+    priorities: Mapping[tuple[str, int], Priority]  # by URL and position, without links that the pool has no room for
+
+
+class LinkModelState(Struct, frozen=True):
+    """Stored state of the model. Its components validate their own states."""
+
+    slots: PackedValues
+    weights: PackedValues
+    squares: PackedValues
+    rates: Any
+    reward: Any
+    pool: dict[str, Any]
+    # The states of earlier versions have no term rewards. They are learned from now on.
+    worth: dict[str, Any] | None = None
+    given: PackedValues | None = None
+
+
+class LinkModel:
+    """Scores links and learns from visits.
+
+    The reward of a page depends on the relevance that the judge of the crawl gives it. `has_cosine_judge` says that the
+    relevance is a cosine similarity, which is smaller than a probability.
+    """
+
+    def __init__(self, vsm: Vsm, *, learning_rate: float, max_urls: int, has_cosine_judge: bool = False) -> None:
+        self._vsm = vsm
+        self._relevance_scale = 1.0 if has_cosine_judge else _PROBABILITY_SCALE
+        self._feature_extractor = FeatureExtractor(vsm)
+        self.regression = OnlineLogisticRegression(learning_rate=learning_rate, initial_squares=_INITIAL_SQUARES)
+        self.group_rates = GroupRates()
+        self.reward = RewardFunction()
+        self.term_rewards = TermRewards()
+        self.pool = LinkPool(len(PRIOR_WEIGHTS), len(GROUP_WEIGHTS))
+        self._max_urls = max_urls
+        self.fetch_log: list[tuple[str, str, float | None]] | None = None  # fetches for other workers
+
+    def learn_links(self, links: Iterable[tuple[Link, float]]) -> None:
+        """Learn from links to example pages with the rewards of the pages, before the first page."""
+        for link, reward in links:
+            features = self._feature_extractor.extract_features([link], link.source, Page(link.source))
+            rows = self._build_rows(features, depth=link.depth)
+            self._learn_link(rows.features, rows.priors[0], rows.groups[0], reward)
+
+    def _learn_link(self, features: Hashes, priors: Floats, groups: Ids, reward: float) -> None:
+        """Learn that a link with these features led to a page with this reward."""
+        before = float(priors @ _PRIOR_VECTOR) + self.group_rates.compute_weighted_rate(groups, _GROUP_WEIGHT_VALUES)
+        self.regression.learn(features, before, reward)
+        self.group_rates.learn(groups, reward)
+
+    def learn(self, visit: Visit) -> PageScores:
+        """Learn from the links that led to a fetched page, add the links on the page to the pool, and score them."""
+        if visit.page is None:
+            self._record_visit(visit, None)
+            return self.describe_unlearned_page(visit)
+        similarity = (visit.relevance or 0.0) * self._relevance_scale
+        reward = self.reward(similarity)
+        self.group_rates.record_visit(reward)
+        self.term_rewards.add_page(self._vsm.get_bag(visit.page), reward)
+        self._record_visit(visit, reward)
+        distance = 0 if reward >= 0.5 else _compute_distance(visit)
+        priorities = self._score_page_links(visit.url, visit.page, similarity, reward, distance)
+        return PageScores(visit.page, distance, priorities)
+
+    def _score_page_links(
+        self, url: str, page: Page, similarity: float, reward: float, distance: int
+    ) -> dict[tuple[str, int], Priority]:
+        """Score the links of a page that the pool has room for, add them to the pool, and return their priorities."""
+        links = list(compress(page.links, self.pool.check_room([link.url for link in page.links])))
+        if not links:
+            return {}
+        features = self._feature_extractor.extract_features(links, url, page)
+        self.term_rewards.track_terms(features.anchor_terms)
+        rows = self._build_rows(features, similarity=similarity, reward=reward, distance=distance, depth=links[0].depth)
+        parts = self._compute_parts(rows, rows.starts)
+        scores = _logistic_array(parts[0] + parts[1] + parts[2]).tolist()
+        self.pool.add([link.url for link in links], rows, scores)
+        named_parts = (zip(repeat(name), part.tolist()) for name, part in zip(_PART_NAMES, parts, strict=True))
+        return {
+            (link.url, link.position): Priority(score, distance, link_parts)
+            for link, score, link_parts in zip(links, scores, zip(*named_parts, strict=True), strict=True)
+        }
+
+    def _record_visit(self, visit: Visit, reward: float | None) -> None:
+        """Record a fetch of this worker, and log it for the other workers."""
+        self.record_fetch(visit.link.url, visit.url, reward)
+        if self.fetch_log is not None:
+            self.fetch_log.append((visit.link.url, visit.url, reward))
+
+    def record_fetch(self, requested_url: str, final_url: str, reward: float | None) -> None:
+        """Learn from the known links to a page that this or another worker has fetched, and remove them."""
+        for url in dict.fromkeys((requested_url, final_url)):
+            if reward is not None:
+                for features, known, groups in self.pool.get_rows(url):
+                    self._learn_link(features, known, groups, reward)
+            self.pool.mark_fetched(url)
+
+    def _build_rows(
+        self, features: LinkFeatures, *, depth: int, similarity: float = 0.0, reward: float = 0.0, distance: int = 0
+    ) -> PoolRows:
+        """Return links as rows of the pool. The parameters describe the page that contains the links."""
+        count = len(features.lengths)
+        known = np.empty((count, len(PRIOR_WEIGHTS)), np.float32)
+        known[:, 0] = 1.0
+        known[:, 1 : 1 + len(SIMILARITY_TEXTS)] = features.similarities
+        known[:, 1 + len(SIMILARITY_TEXTS) : -len(SIMILARITY_TEXTS)] = (
+            similarity,
+            reward,
+            distance / _MAX_DISTANCE,
+            log1p(depth) / _DEPTH_SCALE,
+        )
+        known[:, -len(SIMILARITY_TEXTS) :] = features.meanings
+        groups = self.group_rates.get_numbers(chain.from_iterable(features.groups)).reshape(count, len(GROUP_WEIGHTS))
+        return PoolRows(features.features, features.lengths, known, groups)
+
+    def _compute_parts(self, rows: PoolRows, starts: NDArray[np.int64]) -> tuple[Floats, Floats, Floats]:
+        """Return the three parts of the scores: prior, group rates and learned weights."""
+        learned = self.regression.score_examples(rows.features, starts, rows.lengths)
+        return rows.priors @ _PRIOR_VECTOR, self.group_rates.compute_rates(rows.groups) @ _GROUP_WEIGHT_VECTOR, learned
+
+    def describe_unlearned_page(self, visit: Visit) -> PageScores:
+        """Return the record of a page that the model does not learn from: its links have no computed priorities."""
+        return PageScores(None, _compute_distance(visit), {})
+
+    def score_links(self, links: Sequence[Link], page_scores: PageScores) -> list[Priority]:
+        """Return the priorities of links of one page, given the result of `learn` for its visit.
+
+        A link that the pool had no room for has the score of its URL in the pool. If the model has not learned from the
+        page, all links have the prior score.
+        """
+        _, distance, priorities = page_scores
+        if page_scores.page is None:
+            return [Priority(logistic(float(_PRIOR_VECTOR[0])), distance) for _ in links]
+        return [
+            priorities.get((link.url, link.position)) or Priority(self.pool.get_score(link.url), distance)
+            for link in links
+        ]
+
+    def explain(self, link: Link) -> tuple[tuple[str, float], ...]:
+        """Return the contributions to the log-odds of a link's score, with the strongest learned features by name.
+
+        They add up to the log-odds of the last score that the frontier got. The last two parts are the learned features
+        without a name, and the effect of other links to the same URL and of exploration. `learn` removes the link, so
+        the caller must call this method first.
+        """
+        rows = self.pool.get_rows(link.url)
+        if not rows:
+            return ()
+        sums = [
+            float(known @ _PRIOR_VECTOR)
+            + self.group_rates.compute_weighted_rate(groups, _GROUP_WEIGHT_VALUES)
+            + self.regression.score_example(flat)
+            for flat, known, groups in rows
+        ]
+        best = int(np.argmax(sums))
+        features, known, groups = rows[best]
+        contributions = dict(zip(PRIOR_WEIGHTS, (known * _PRIOR_VECTOR).tolist(), strict=True))
+        contributions |= zip(
+            GROUP_WEIGHTS, (self.group_rates.compute_rates(groups) * _GROUP_WEIGHT_VECTOR).tolist(), strict=True
+        )
+        shares = self.regression.score_features(features)
+        strongest = np.argsort(-np.abs(shares), kind="stable")[:_MAX_NAMED_FEATURES]
+        names = name_features(features[strongest], self._feature_extractor.get_texts_by_hash(link))
+        for name, share in zip(names, shares[strongest].tolist(), strict=True):
+            if name:
+                contributions[name] = contributions.get(name, 0.0) + share
+        contributions[_OTHER_FEATURES] = sums[best] - sum(contributions.values())
+        contributions[_OTHER_LINKS] = _compute_log_odds(self.pool.get_score(link.url)) - sums[best]
+        return tuple((name, round(value, 3)) for name, value in contributions.items() if abs(value) >= 0.0005)
+
+    def rescore_links(self) -> Mapping[str, float]:
+        """Return new scores of waiting URLs that have changed and are near the front of the frontier."""
+        rows, starts = self.pool.get_all_rows()
+        if not len(self.pool):
+            return {}
+        self.regression.set_prior_weights(*self.term_rewards.compute_weights(self.group_rates.base_rate))
+        known, neighbours, learned = self._compute_parts(rows, starts)
+        neighbours = neighbours + _EXPLORATION * self.group_rates.sample_deviations(rows.groups[:, -1])
+        best = _logistic_array(self.pool.aggregate_by_url(known + neighbours + learned))
+        current = np.array(self.pool.frontier_scores)
+        alive = best > 0
+        cutoff = np.partition(best, -_EXACT_URLS)[-_EXACT_URLS] if len(best) > _EXACT_URLS else 0.0
+        moved = alive & (np.abs(best - current) > _MIN_SCORE_CHANGE) & ((best >= cutoff) | (current >= cutoff))
+        changed = {}
+        for number in np.flatnonzero(moved).tolist():
+            changed[self.pool.urls[number]] = self.pool.frontier_scores[number] = float(best[number])
+        self._enforce_limits(best)
+        return changed
+
+    def _enforce_limits(self, scores: Floats) -> None:
+        """Enforce the size limit of the pool: drop the worst fifth of the URLs, and groups without links."""
+        if len(self.pool) > self._max_urls:
+            order = np.argsort(scores, kind="stable")
+            worst = order[scores[order] > 0][: len(self.pool) // 5]
+            for number in worst.tolist():
+                self.pool.remove(self.pool.urls[number])
+        if self.pool.drop_dead_rows() and len(self.group_rates) > _MAX_IDLE_GROUPS:
+            used = np.unique(self.pool.get_all_rows()[0].groups)
+            if len(self.group_rates) > _MAX_IDLE_GROUPS + len(used):
+                self.pool.renumber_groups(self.group_rates.drop_idle_groups(used, _MAX_IDLE_GROUPS))
+
+    def get_state(self) -> dict[str, JsonValue]:
+        """Return the model as plain values."""
+        slots, weights, squares, given = self.regression.export_weights()
+        return {
+            "slots": pack_array(slots),
+            "weights": pack_array(weights),
+            "squares": pack_array(squares),
+            "rates": self.group_rates.get_state(),
+            "reward": self.reward.get_state(),
+            "pool": self.pool.get_state(),
+            "worth": self.term_rewards.get_state(),
+            "given": pack_array(given),
+        }
+
+    def restore_state(self, state: Mapping[str, JsonValue]) -> None:
+        """Restore the values of `get_state`."""
+        saved = convert(state, LinkModelState, strict=False)
+        slots = unpack_array(saved.slots, np.int32)
+        given = unpack_array(saved.given, np.float32) if saved.given is not None else np.zeros(len(slots), np.float32)
+        self.regression.load_weights(
+            slots, unpack_array(saved.weights, np.float32), unpack_array(saved.squares, np.float32), given
+        )
+        if saved.worth is not None:
+            self.term_rewards.restore_state(saved.worth)
+        self.group_rates.restore_state(saved.rates)
+        self.reward.restore_state(saved.reward)
+        self.pool.restore_state(saved.pool)
+
+
+def _compute_distance(visit: Visit) -> int:
+    """Return the distance of an irrelevant page from the last relevant page: one more than that of its parent."""
+    payload = visit.priority.payload
+    return min((payload if isinstance(payload, int) else 0) + 1, _MAX_DISTANCE)
+
+
+def _compute_log_odds(score: float) -> float:
+    """Return the inverse of the logistic function."""
+    return log(max(score, 1e-9) / max(1 - score, 1e-9))
+
+
+def _logistic_array(z: Floats) -> Floats:
+    """Return the logistic function of an array."""
+    return (1 / (1 + np.exp(-z))).astype(np.float32)

@@ -1,0 +1,1 @@
+"""Training data, and models that strategies train before a crawl."""

@@ -1,0 +1,134 @@
+"""Static word vectors: terms with similar meanings have similar unit vectors.
+
+The table has one row of bytes for each of the most frequent stems of a language. `tools/make_word_vectors.py` builds it
+from a public sentence model (see NOTICE). Languages without a table have no vectors.
+"""
+
+from __future__ import annotations
+
+import io
+import zlib
+from collections.abc import Sequence
+from functools import cache, cached_property
+from importlib import resources
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topicrawl.text.bag_of_words import TermVocabulary
+from topicrawl.text.lexicon import load_lexicon
+
+#: A component of a vector is a byte divided by this number.
+BYTE_SCALE = 254
+#: Constant of the smooth inverse frequency (Arora, Liang and Ma 2017).
+_SMOOTHING = 1e-3
+#: Document length in words for which the idf tables are computed.
+_IDF_DOCUMENT_WORDS = 500
+_MIN_IDF = 1e-3
+_NOT_LOOKED_UP = -2
+
+Floats = NDArray[np.float32]
+RowNumbers = NDArray[np.int32]
+
+
+class WordVectors:
+    """Table of the unit vectors of stems.
+
+    >>> vectors = load_word_vectors("en")
+    >>> owl, bird, train = vectors.get_vectors(vectors.find_rows(["owl", "bird", "train"]))
+    >>> bool(owl @ bird > 0.4), bool(owl @ train < 0.2), vectors.find_rows(["qqqq"]).tolist(), load_word_vectors("xx")
+    (True, True, [-1], None)
+    """
+
+    def __init__(self, table: NDArray[np.int8], stems: Sequence[str], language: str) -> None:
+        """Create a table. Row i of `table` is the vector of stem i, which is the i-th most frequent one."""
+        self._table = table
+        self._rows = {stem: row for row, stem in enumerate(stems)}
+        self._language = language
+        self._vocabulary_rows: WeakKeyDictionary[TermVocabulary, RowNumbers] = WeakKeyDictionary()
+
+    @property
+    def dimensions(self) -> int:
+        """Number of components of a vector."""
+        return int(self._table.shape[1])
+
+    def find_rows(self, stems: Sequence[str]) -> RowNumbers:
+        """Return the row of each stem, or -1 for a stem that the table does not contain."""
+        rows = self._rows
+        return np.array([rows.get(stem, -1) for stem in stems], np.int32)
+
+    def get_vectors(self, rows: RowNumbers) -> Floats:
+        """Return the unit vectors of rows."""
+        vectors: Floats = self._table[rows].astype(np.float32)
+        vectors /= np.float32(BYTE_SCALE)
+        return vectors
+
+    def find_nearest(self, vector: Floats, count: int) -> list[str]:
+        """Return the stems whose vectors are closest to a vector, the closest first."""
+        # Bytes times float32 gives float32; the whole table as floats would need four times its memory.
+        similarities = np.concatenate(
+            [self._table[start : start + 4096] @ vector for start in range(0, len(self._table), 4096)]
+        )
+        stems = list(self._rows)
+        return [stems[row] for row in np.argsort(-similarities, kind="stable")[:count].tolist()]
+
+    def get_term_rows(self, vocabulary: TermVocabulary, term_ids: NDArray[np.int32]) -> RowNumbers:
+        """Return the row of each term id of a vocabulary, or -1. Rows are cached for each vocabulary."""
+        known = self._vocabulary_rows.get(vocabulary)
+        if known is None or len(known) < vocabulary.id_count:
+            grown = np.full(2 * vocabulary.id_count, _NOT_LOOKED_UP, np.int32)
+            if known is not None:
+                grown[: len(known)] = known
+            known = self._vocabulary_rows[vocabulary] = grown
+        rows: RowNumbers = known[term_ids]
+        new = rows == _NOT_LOOKED_UP
+        if new.any():
+            rows[new] = known[term_ids[new]] = self.find_rows(vocabulary.get_terms(term_ids[new].tolist()))
+        return rows
+
+    @cached_property
+    def mean_direction(self) -> Floats:
+        """Unit vector of the expected text of the language: the mean of all words, weighted by their frequency."""
+        lexicon = load_lexicon(self._language)
+        idf = np.array([lexicon.idf(stem) for stem in self._rows])
+        weights = (compute_frequencies(idf) * compute_sif_weights(idf)).astype(np.float32)
+        total = np.zeros(self.dimensions, np.float32)
+        # In parts, because the whole table as floats needs four times the memory of the table.
+        for start in range(0, len(weights), 4096):
+            rows = np.arange(start, min(start + 4096, len(weights)), dtype=np.int32)
+            total += weights[rows] @ self.get_vectors(rows)
+        direction: Floats = total / np.float32(np.linalg.norm(total))
+        return direction
+
+
+def compute_frequencies(idf: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of each term among all words of the language, from its idf.
+
+    idf = −ln(1 − exp(−500·f))
+    """
+    frequencies: NDArray[np.float64] = -np.log1p(-np.exp(-np.maximum(idf, _MIN_IDF))) / _IDF_DOCUMENT_WORDS
+    return frequencies
+
+
+def compute_sif_weights(idf: NDArray[np.float64]) -> Floats:
+    """Return the smooth inverse frequency of terms, from 0 (in every text) to 1 (rare).
+
+        weight = .001 / (.001 + f)
+
+    >>> [round(float(weight), 2) for weight in compute_sif_weights(np.array([0.0, 3.0, 8.0]))]
+    [0.07, 0.91, 1.0]
+    """
+    weights: Floats = (_SMOOTHING / (_SMOOTHING + compute_frequencies(idf))).astype(np.float32)
+    return weights
+
+
+@cache
+def load_word_vectors(language: str) -> WordVectors | None:
+    """Return the word vectors of a language by its ISO 639-1 code, or None if there is no table."""
+    folder = resources.files("topicrawl.text").joinpath("data")
+    table, stems = folder.joinpath(f"vectors.{language}.npy"), folder.joinpath(f"vectors.{language}.txt.z")
+    if not table.is_file():
+        return None
+    names = zlib.decompress(stems.read_bytes()).decode().split("\n")
+    return WordVectors(np.load(io.BytesIO(table.read_bytes())), names, language)

@@ -1,0 +1,113 @@
+"""Registry of the served collections by name; requests can reach no other files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from topicrawl.collection.archive import WarcArchive
+from topicrawl.collection.directory import contains_crawl, load_crawl_topic
+from topicrawl.collection.store import CollectionStore
+from topicrawl.errors import CollectionError, UsageError
+from topicrawl.topic import Topic
+
+
+class NotFoundError(UsageError):
+    """The requested collection, page or report does not exist."""
+
+
+@dataclass(frozen=True)
+class OpenCollection:
+    """A collection opened read-only; a crawl may be writing it at the same time."""
+
+    name: str
+    directory: Path
+    topic: Topic
+    store: CollectionStore
+
+    @property
+    def archive(self) -> WarcArchive:
+        """The archive of the collection."""
+        return WarcArchive(self.directory)
+
+
+class CollectionRegistry:
+    """The collections in the given directories.
+
+    Each directory is a crawl or contains crawls. New crawls are created in the first directory that is not a crawl. The
+    constructor raises `CollectionError` if one is not a directory.
+    """
+
+    def __init__(self, directories: Sequence[Path]) -> None:
+        self._directories = [place.resolve() for place in directories]
+        for place in self._directories:
+            if not place.is_dir():
+                raise CollectionError(f"{place} is not a directory: name crawls, or a directory that contains crawls")
+
+    @property
+    def crawl_home(self) -> Path | None:
+        """Directory for new crawls, or None if all directories are crawls."""
+        return next((place for place in self._directories if not _contains_crawl(place)), None)
+
+    def list_directories(self) -> dict[str, Path]:
+        """Return the directories of all collections by name; equal names get a number as a suffix."""
+        directories: dict[str, Path] = {}
+        for place in self._directories:
+            for directory in [place] if _contains_crawl(place) else sorted(place.iterdir()):
+                if directory.is_dir() and not directory.is_symlink() and _contains_crawl(directory):
+                    name, number = directory.name, 2
+                    while name in directories and directories[name] != directory:
+                        name, number = f"{directory.name}-{number}", number + 1
+                    directories[name] = directory
+        return directories
+
+    def find_damaged(self) -> Iterator[tuple[str, str]]:
+        """Yield the name and an error message of each crawl that cannot be read."""
+        for place in self._directories:
+            for directory in [place, *sorted(place.iterdir())]:
+                if (directory / "topicrawl.sqlite").is_file() and not directory.is_symlink():
+                    try:
+                        contains_crawl(directory)
+                    except CollectionError as error:
+                        yield directory.name, str(error).replace(str(directory), directory.name)
+
+    def get_directory(self, name: str) -> Path:
+        """Return the directory of a collection. Raise `NotFoundError` if this server has no collection of that name."""
+        directory = self.list_directories().get(name)
+        if directory is None:
+            raise NotFoundError(f"this server has no collection {name!r}")
+        return directory
+
+    @contextmanager
+    def open_readonly(self, name: str) -> Iterator[OpenCollection]:
+        """Open a collection read-only, and close it at the end of the block. Raise `NotFoundError` if there is none."""
+        directory = self.get_directory(name)
+        store = CollectionStore(directory / "topicrawl.sqlite", readonly=True)
+        try:
+            yield OpenCollection(name, directory, load_crawl_topic(directory), store)
+        finally:
+            store.close()
+
+    @contextmanager
+    def open_store(self, name: str) -> Iterator[CollectionStore]:
+        """Open the store of a collection to write annotations or commands; a crawl may be writing it too.
+
+        Raise `NotFoundError` if this server has no collection of that name.
+        """
+        directory = self.get_directory(name)
+        store = CollectionStore(directory / "topicrawl.sqlite")
+        try:
+            yield store
+        finally:
+            store.close()
+
+
+def _contains_crawl(directory: Path) -> bool:
+    if not (directory / "topicrawl.sqlite").is_file():
+        return False
+    try:
+        return contains_crawl(directory)
+    except CollectionError:
+        return False

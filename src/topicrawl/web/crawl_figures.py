@@ -1,0 +1,297 @@
+"""State and statistics of a collection: counts, harvest curve, hosts, and the next links of the frontier."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from time import time
+
+from msgspec import Struct, convert
+
+from topicrawl.collection import annotations as annotation_log
+from topicrawl.collection import commands, queries
+from topicrawl.collection.commands import CommandKind, CrawlCommand
+from topicrawl.collection.directory import is_crawling
+from topicrawl.collection.store import CollectionStore, StoredVisit
+from topicrawl.engine.steering import AppliedFeedback
+from topicrawl.engine.user_feedback import UserFeedback
+from topicrawl.frontier.base import FrontierCounts, FrontierEntry
+from topicrawl.frontier.sqlite.reader import open_reader
+from topicrawl.models import JsonValue
+from topicrawl.web.collections import OpenCollection
+
+_MAX_POINTS = 160  # points of a curve
+_SPEED_WINDOW = 60.0  # seconds over which the speed is measured
+_MAX_PATH_LENGTH = 200  # links of a path
+_NO_COUNTS = FrontierCounts(0, 0, 0, 0, 0)
+#: Settings that the web page shows; the others may contain passwords or describe the network.
+_SHOWN_SETTINGS = (
+    "strategy",
+    "judge",
+    "reviewer_model",
+    "pages",
+    "relevant",
+    "seconds",
+    "stop_when_found",
+    "delay",
+    "concurrency",
+    "min_score",
+    "focus",
+    "poor_share",
+    "only",
+    "distinct",
+    "main_text",
+    "host_pages",
+    "depth",
+    "timeout",
+    "max_bytes",
+    "documents",
+    "attempts",
+    "robots",
+)
+_PENDING_STATES = {CommandKind.PAUSE: "pausing", CommandKind.RESUME: "resuming", CommandKind.STOP: "stopping"}
+#: Labels of states on the web page, where they differ from the stored state.
+_STATE_LABELS = {
+    "pages reached": "finished",
+    "relevant pages reached": "finished",
+    "fetches reached": "finished",
+    "frontier empty": "no links left",
+    "interrupted": "stopped",
+    **{word: f"{word}…" for word in _PENDING_STATES.values()},
+}
+
+
+class _StoredLimits(Struct, frozen=True):
+    """Limits in the stored settings of a crawl."""
+
+    pages: int = 0
+    relevant: int = 0
+
+
+@dataclass(frozen=True)
+class CollectionFigures:
+    """Key figures of a collection."""
+
+    name: str
+    topic: str
+    strategy: str
+    pages: int
+    relevant: int
+    threshold: float
+    waiting: int
+    leased: int
+    speed: float  # pages per second in the last minute
+    state: str  # "crawling", "paused", "stopping", … or the reason why the crawl stopped
+    crawling: bool
+    paused: bool
+    judged: int
+    goal: int  # page limit of the last run; 0 if there was none
+    relevant_goal: int  # limit of relevant pages of the last run; 0 if there was none
+
+    @property
+    def words(self) -> str:
+        """Label of the state for the web page."""
+        return _STATE_LABELS.get(self.state, self.state)
+
+    @property
+    def changing(self) -> bool:
+        """Whether the crawl has received a command that it has not executed yet."""
+        return self.crawling and self.state.endswith("ing") and self.state != "crawling"
+
+    @property
+    def harvest(self) -> float:
+        """Harvest rate: share of relevant pages."""
+        return self.relevant / self.pages if self.pages else 0.0
+
+
+def get_figures(opened: OpenCollection) -> CollectionFigures:
+    """Return the figures of a collection; reading them does not block a running crawl."""
+    store, directory = opened.store, opened.directory
+    pages, relevant = queries.count_relevant_pages(store, opened.topic.threshold)
+    counts, running = _count_links(directory), is_crawling(directory)
+    identity, settings = _load_dict(store, "identity"), _load_dict(store, "settings")
+    limits = convert(settings, _StoredLimits)
+    stopped = store.get_fact("stopped")
+    paused = running and bool(store.get_fact("paused"))
+    state = _get_running_state(opened, paused=paused) if running else str(stopped or "not running")
+    return CollectionFigures(
+        opened.name,
+        opened.topic.name,
+        _strip_paths(str(identity.get("strategy", ""))),
+        pages,
+        relevant,
+        opened.topic.threshold,
+        counts.waiting,
+        counts.leased,
+        _measure_speed(store),
+        state,
+        running,
+        paused,
+        len(annotation_log.list_current_annotations(store)),
+        limits.pages,
+        limits.relevant,
+    )
+
+
+def list_settings(opened: OpenCollection) -> list[tuple[str, str]]:
+    """Return the settings of a crawl that users of the web page may see."""
+    stored = _load_dict(opened.store, "settings")
+    return [(name, _format_setting(stored[name])) for name in _SHOWN_SETTINGS if stored.get(name) not in (None, "", [])]
+
+
+def _strip_paths(text: str) -> str:
+    """Remove directories from the parameters of a strategy, because users of the web page must not see paths.
+
+    >>> _strip_paths("hmm:model=/home/me/dengue/hmm.json,levels=4")
+    'hmm:model=hmm.json,levels=4'
+    """
+    return re.sub(r"(?<==)[^,]*/", "", text)
+
+
+def _format_setting(value: JsonValue) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return f"{value:,}" if isinstance(value, int) else _strip_paths(str(value))
+
+
+def _get_running_state(opened: OpenCollection, *, paused: bool) -> str:
+    """Return the state of a running crawl, including the effect of commands that it has not executed yet."""
+    if opened.store.get_fact("stopping"):
+        return "stopping"
+    states = [_PENDING_STATES[order.kind] for order in _list_pending_commands(opened) if order.kind in _PENDING_STATES]
+    return states[-1] if states else "paused" if paused else "crawling"
+
+
+def _list_pending_commands(opened: OpenCollection) -> list[CrawlCommand]:
+    return commands.list_commands(opened.store, after=_get_applied_feedback(opened).order)
+
+
+def _load_dict(store: CollectionStore, name: str) -> dict[str, JsonValue]:
+    fact = store.get_fact(name)
+    return fact if isinstance(fact, dict) else {}
+
+
+def _measure_speed(store: CollectionStore) -> float:
+    sql = (
+        "SELECT count(*) FROM visits WHERE at > ? AND failure IS NULL AND step > (SELECT max(step) FROM visits) - 20000"
+    )
+    return store.query_value(int, sql, (time() - _SPEED_WINDOW,)) / _SPEED_WINDOW
+
+
+def _count_links(directory: Path) -> FrontierCounts:
+    """Return the numbers of links in the frontier of a directory; all 0 if it has no local frontier."""
+
+    async def count() -> FrontierCounts:
+        frontier = open_reader(directory / "frontier.sqlite")
+        try:
+            return await frontier.get_counts()
+        finally:
+            await frontier.close()
+
+    return asyncio.run(count()) if (directory / "frontier.sqlite").exists() else _NO_COUNTS
+
+
+def compute_harvest_curve(opened: OpenCollection) -> list[tuple[int, int]]:
+    """Return the harvest curve: (pages, relevant pages) at about `_MAX_POINTS` points."""
+    discoveries, points, pages, relevant = (
+        queries.iterate_discoveries(opened.store, opened.topic.threshold),
+        [(0, 0)],
+        0,
+        0,
+    )
+    step = max(1, opened.store.query_value(int, "SELECT count(*) FROM visits") // _MAX_POINTS)
+    for hit in discoveries:
+        pages, relevant = pages + 1, relevant + hit
+        if pages % step == 0:
+            points.append((pages, relevant))
+    if points[-1][0] != pages:
+        points.append((pages, relevant))
+    return points
+
+
+def get_feedback_state(opened: OpenCollection) -> dict[str, JsonValue]:
+    """Return when the crawl last applied user feedback and how many links changed; empty if it never did."""
+    return _load_dict(opened.store, "heeded")
+
+
+def _get_applied_feedback(opened: OpenCollection) -> AppliedFeedback:
+    return convert(get_feedback_state(opened), AppliedFeedback, strict=False)
+
+
+def count_pending(opened: OpenCollection) -> int:
+    """Return the number of verdicts and commands that the crawl has not applied yet."""
+    verdicts = annotation_log.list_annotations_since(opened.store, _get_applied_feedback(opened).verdict)
+    return len(verdicts) + len(_list_pending_commands(opened))
+
+
+class NextLink(Struct, frozen=True):
+    """A waiting link and the parts of its score."""
+
+    url: str
+    anchor: str
+    source: str
+    score: float
+    parts: tuple[tuple[str, float], ...]
+    feedback: tuple[tuple[str, float], ...]  # effects of user feedback
+
+
+class NextLinks(Struct, frozen=True):
+    """Response with the best waiting links."""
+
+    links: list[NextLink]
+
+
+def list_next_links(opened: OpenCollection, count: int) -> list[NextLink]:
+    """Return the waiting links with the highest scores."""
+    path = opened.directory / "frontier.sqlite"
+
+    async def get_best() -> list[FrontierEntry]:
+        frontier = open_reader(path)
+        try:
+            return await frontier.get_best_entries(count)
+        finally:
+            await frontier.close()
+
+    guide = load_user_feedback(opened)
+    return [
+        NextLink(
+            entry.link.url,
+            entry.link.anchor,
+            entry.link.source,
+            entry.priority.score,
+            tuple(part for part in entry.priority.parts if part[0] != "feedback"),
+            tuple(guide.explain_preference(entry.link)),
+        )
+        for entry in (asyncio.run(get_best()) if path.exists() else ())
+    ]
+
+
+def load_user_feedback(opened: OpenCollection) -> UserFeedback:
+    """Load the user feedback of a collection in the form that the crawl uses."""
+    guide = UserFeedback(opened.topic.lexicon, opened.topic.tokens)
+    guide.boosts = commands.get_current_amounts(opened.store, CommandKind.BOOST)
+    guide.words = commands.get_current_amounts(opened.store, CommandKind.WORD)
+    for verdict in annotation_log.list_current_annotations(opened.store).values():
+        row = opened.store.find_visit(verdict.url)
+        if row is not None and verdict.is_relevant is not None:
+            titles = opened.store.query_rows("SELECT title FROM pages WHERE step=?", (row.step,))
+            guide.add_annotation(row.link, relevant=verdict.is_relevant, title=str(titles[0][0]) if titles else "")
+    return guide
+
+
+def trace_path(opened: OpenCollection, visit: StoredVisit | None) -> list[StoredVisit]:
+    """Return the visits from a seed to a page."""
+    steps: list[StoredVisit] = []
+    while visit is not None and len(steps) < _MAX_PATH_LENGTH:
+        steps.append(visit)
+        visit = opened.store.find_visit(visit.source) if visit.source else None
+    return steps[::-1]
+
+
+def list_hosts(opened: OpenCollection, count: int) -> list[tuple[str, int]]:
+    """Return the hosts with the most pages."""
+    return sorted(queries.count_pages_by_host(opened.store).items(), key=lambda item: (-item[1], item[0]))[:count]

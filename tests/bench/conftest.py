@@ -1,0 +1,8 @@
+"""Make the scripts of bench/ importable, as they import each other."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
