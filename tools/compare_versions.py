@@ -2,11 +2,13 @@
 
     python tools/compare_versions.py COMMIT               behaviour, then speed
     python tools/compare_versions.py COMMIT --no-speed    behaviour only
+    python tools/compare_versions.py COMMIT --ignore relevance    leave a field of JSON output out of the comparison
 
 Behaviour: both versions run the same commands, and their output is compared line by line: the visits of every strategy
 on a synthetic web (order, scores, relevance), the export, status, search and explanations of a stored collection, and
-the files in tests/golden. Speed: bench/speed.py and bench/page_cost.py run alternately in both trees; the medians and
-their ratio are printed. The exit code is 1 if any output differs.
+the files in tests/golden. Fields of JSON output that only this tree has are listed and not compared. Speed:
+bench/speed.py and bench/page_cost.py run alternately in both trees; the medians and their ratio are printed. The exit
+code is 1 if any output differs.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -99,7 +101,36 @@ def probe_files(tree: Path) -> dict[str, str]:
     return {path.name: path.read_text("utf-8") for path in sorted((tree / "tests" / "golden").iterdir())}
 
 
-def compare_behaviour(base: Path, folder: Path) -> int:
+def load_rows(text: str) -> list[dict[str, object]]:
+    """Return the objects of JSON lines or of one JSON document; an empty list for other text."""
+    for lines in (text.splitlines(), [text]):
+        try:
+            rows = [json.loads(line) for line in lines]
+        except json.JSONDecodeError:
+            continue
+        return rows if all(isinstance(row, dict) for row in rows) else []
+    return []
+
+
+def select_common_fields(before: str, after: str, ignored: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
+    """Return the lines of the old and the new output to compare, and the fields that only the new output has."""
+    old_rows, new_rows = load_rows(before), load_rows(after)
+    if not old_rows or not new_rows:
+        return before.splitlines(), after.splitlines(), []
+    known = {key for row in old_rows for key in row}
+    compared = known.difference(ignored)
+    old_lines, new_lines = (
+        [
+            f"{key}: {json.dumps(row[key], ensure_ascii=False)}"
+            for row in rows
+            for key in sorted(compared.intersection(row))
+        ]
+        for rows in (old_rows, new_rows)
+    )
+    return old_lines, new_lines, sorted({key for row in new_rows for key in row} - known)
+
+
+def compare_behaviour(base: Path, folder: Path, ignored: Sequence[str]) -> int:
     """Print one line per probe and the first differing lines; return the number of differing probes."""
     outputs = []
     for name, tree in (("old", base), ("new", ROOT)):
@@ -110,10 +141,11 @@ def compare_behaviour(base: Path, folder: Path) -> int:
     old, new = outputs
     differing = 0
     for name in dict.fromkeys((*old, *new)):
-        before, after = old.get(name, "").splitlines(), new.get(name, "").splitlines()
+        before, after, added = select_common_fields(old.get(name, ""), new.get(name, ""), ignored)
         same = before == after
         differing += not same
-        print(f"{'same     ' if same else 'DIFFERENT'}  {name} ({len(after)} lines)")
+        fields = f"; new fields: {', '.join(added)}" if added else ""
+        print(f"{'same     ' if same else 'DIFFERENT'}  {name} ({len(after)} lines{fields})")
         if not same:
             lines = difflib.unified_diff(before, after, "old", "new", lineterm="", n=0)
             print("\n".join(f"    {line[:200]}" for line in list(lines)[:SHOWN_LINES]))
@@ -166,6 +198,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("commit")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--ignore", action="append", default=[], metavar="FIELD")
     parser.add_argument("--no-speed", action="store_true")
     parser.add_argument("--no-behaviour", action="store_true")
     options = parser.parse_args()
@@ -174,7 +207,7 @@ def main() -> None:
     try:
         with checkout(options.commit, folder) as base:
             if not options.no_behaviour:
-                differing = compare_behaviour(base, folder)
+                differing = compare_behaviour(base, folder, options.ignore)
                 print(f"{differing} outputs differ" if differing else "all outputs are equal")
             if not options.no_speed:
                 compare_speed(base, folder, options.rounds)
