@@ -224,7 +224,8 @@ def parse_seed_urls(texts: Sequence[str]) -> list[str]:
     for text in texts:
         url = canonicalize_url(text.strip())
         if url is None:
-            hint = f"; did you mean https://{text.strip()}?" if canonicalize_url(f"https://{text.strip()}") else ""
+            completed = None if "://" in text else canonicalize_url(f"https://{text.strip()}")
+            hint = f"; did you mean https://{text.strip()}?" if completed else ""
             raise SeedError(f"the seed {text!r} is not a web address (http or https){hint}")
         urls.append(url)
     return urls

@@ -25,7 +25,7 @@ MISTAKES = [
     (["crawl"], 2, "no topic given"),
     (["crawl", "dengue"], 2, "--seed"),
     (["crawl", "dengue", "--seed", "who.int"], 2, "did you mean https://who.int"),
-    (["crawl", "dengue", "--seed", "ftp://who.int/"], 2, "not a web address"),
+    (["crawl", "dengue", "--seed", "ftp://who.int/"], 2, "'ftp://who.int/' is not a web address (http or https)\n"),
     (["crawl", "dengue", "--seed", "not a url"], 2, "not a web address"),
     (["crawl", "dengue", "--seed", "http://who.int:25/"], 2, "port 25 belongs to a service other than a web server"),
     (["crawl", "dengue", "--seed", "http://1.1.1.1:6379/", "--allow-net", "10.0.0.0/8"], 2, "port 6379"),

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
@@ -117,6 +117,23 @@ def test_a_page_with_the_same_text_is_unchanged_if_its_html_differs(web: Web) ->
         web.now += DAY
         await web.refreshed()
         assert web.rows("SELECT outcome, status FROM revisits") == [("unchanged", 200)] * 2
+
+    on_site(web, scenario)
+
+
+def test_pages_without_any_relevance_are_revisited_for_their_links(web: Web) -> None:
+    async def scenario(site: Site) -> None:
+        web.pages["/0"] = Reply(b'<title>Links</title><p>A list</p><a href="/1">one</a>')
+        await web.crawled(site, replace(SETTINGS, judge="cosine"))
+        step, relevance = web.rows("SELECT step, relevance FROM visits WHERE failure IS NULL ORDER BY step")[0]
+        assert (step, relevance) == (1, 0.0)
+        web.pages |= {
+            "/0": Reply(b'<title>Links</title><p>A longer list</p><a href="/1">one</a> <a href="/2">two</a>'),
+            "/2": page("two"),
+        }
+        web.now += DAY
+        await web.refreshed()
+        assert sorted(web.rows("SELECT outcome FROM revisits")) == [("changed",), ("unchanged",)]
 
     on_site(web, scenario)
 

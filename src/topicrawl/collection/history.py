@@ -20,6 +20,7 @@ from topicrawl.urls import fingerprint, get_archive_url
 FloatArray: TypeAlias = NDArray[np.float64]
 
 _SECONDS_PER_DAY = 86_400.0
+_MIN_IMPORTANCE = 0.01  # of pages without any relevance, such as link lists, whose new links may lead to relevant pages
 
 
 class RevisitOutcome(StrEnum):
@@ -79,7 +80,8 @@ def load_revisit_candidates(store: CollectionStore) -> RevisitCandidates:
     """
     sql = (
         "SELECT pages.id, pages.step, relevance, at, (SELECT min(at) FROM versions WHERE page = pages.id), visits.url"
-        " FROM pages JOIN visits ON visits.step = pages.step WHERE failure IS NULL AND relevance > 0 ORDER BY pages.id"
+        " FROM pages JOIN visits ON visits.step = pages.step WHERE failure IS NULL AND relevance IS NOT NULL"
+        " ORDER BY pages.id"
     )
     pages: list[tuple[int, int, float, float]] = []  # step, id, importance, last
     looks: list[tuple[int, float, bool]] = []  # step, days, changed
@@ -99,7 +101,7 @@ def load_revisit_candidates(store: CollectionStore) -> RevisitCandidates:
                 looks.append((step, days, look.outcome == RevisitOutcome.CHANGED))
                 previous = look.at
         last = revisits[-1].at if revisits else at
-        pages.append((step, page, relevance, last))
+        pages.append((step, page, max(relevance, _MIN_IMPORTANCE), last))
     return _build_candidates(pages, looks)
 
 

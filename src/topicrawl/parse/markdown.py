@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import turbohtml
 from turbohtml import Document, Markdown
 
@@ -14,16 +16,17 @@ from topicrawl.urls import LinkResolver
 
 # Images are replaced by their alternative text: data URLs can be megabytes long.
 _MARKDOWN_OPTIONS = Markdown(images=Markdown.Images(mode="alt"))
+_FRAGMENT_CHARACTERS = "/?:@!$&'*+,;=-._~%"  # of RFC 3986, without the parentheses, which would end a Markdown link
 
 
 def render_markdown(response: Response) -> str:
     """Convert the body of an HTML page to Markdown; links are absolute, links to other schemes become plain text.
 
-    >>> page = b"<h1>Dengue</h1><p>See <a href='/b'>this</a> or <a href='javascript:x()'>that</a>.<p hidden>spam"
+    >>> page = b"<h1>Dengue</h1><p>See <a href='/b#c'>this</a> or <a href='javascript:x()'>that</a>.<p hidden>spam"
     >>> print(render_markdown(Response("u", "http://a.org/x", headers={"content-type": "text/html"}, body=page)))
     # Dengue
     <BLANKLINE>
-    See [this](http://a.org/b) or that.
+    See [this](http://a.org/b#c) or that.
     """
     readable = response.readable or ReadableDocument(response.headers.get("content-type", ""), response.body)
     source, _ = decode_text(readable.body, readable.type)
@@ -44,6 +47,8 @@ def _make_links_absolute(tree: Document, url: str) -> None:
         if href is not None:
             target = joiner(href)
             if target:
-                element.attrs["href"] = target
+                # The canonical form of a URL has no fragment, but a reader needs it.
+                _, mark, fragment = href.strip().partition("#")
+                element.attrs["href"] = f"{target}{mark}{quote(fragment, safe=_FRAGMENT_CHARACTERS)}"
             else:
                 del element.attrs["href"]
