@@ -324,6 +324,13 @@ def test_architecture_lists_every_module_of_the_package_root() -> None:
     assert [name for name in names if not re.search(rf"^[├└]── {re.escape(name)} ", tree, re.M)] == []
 
 
+def test_architecture_names_existing_files() -> None:
+    text = ARCHITECTURE.read_text("utf-8").partition("\n## Where to change")[2]
+    names = {name for name in re.findall(r"`([\w/]+\.(?:py|lua))`", text) if "NAME" not in name}
+    roots = (ROOT, ROOT / "tests", ROOT / "src" / "topicrawl")
+    assert [name for name in sorted(names) if not any((root / name).exists() for root in roots)] == []
+
+
 def test_architecture_lists_the_import_layers() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
     section = ARCHITECTURE.read_text("utf-8").partition("\n## Import layers\n")[2].partition("\n## ")[0]

@@ -42,7 +42,7 @@ def mask_secrets(line: str) -> str:
 
 
 class TextLogFormatter(logging.Formatter):
-    """Log formatter for text lines: time, level, message."""
+    """Log formatter for text lines: local time, level, message. Secrets in URLs are masked."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(message)s")

@@ -45,7 +45,8 @@ return included
 class ModelSync:
     """Model synchronisation of one worker.
 
-    Workers send deltas only between pages, never while they process one. They apply the deltas of others at any time.
+    Workers send deltas only between pages, never while they process one, except before they load a snapshot. They apply
+    the deltas of others at any time.
     """
 
     shared: SharedCrawl

@@ -39,7 +39,7 @@ _WORD_REST = re.compile(r"[^\W\u0e00-\u109f\u1100-\u11ff\u1780-\u17d3\u2e80-\ud7
 
 
 def contains_markers(raw: bytes) -> bool:
-    """Return whether a text in UTF-8 contains reserved characters."""
+    """Return whether a text in UTF-8 may contain reserved characters. Also true for U+E010 to U+E03F."""
     # Searching for one byte, absent in most texts, is many times faster than searching for two or for a pattern.
     return _RESERVED_PREFIX[:1] in raw and _RESERVED_PREFIX in raw
 

@@ -41,7 +41,10 @@ class SimilarityMeasure(Protocol):
         """Whether paths also follow relations other than "is a kind of"."""
 
     def compare_ancestors(self, ontology: Ontology, here: Mapping[int, int], there: Mapping[int, int]) -> float:
-        """Return the similarity, from 0 to 1."""
+        """Return the similarity of two words, from 0 to 1. 0 if they share no ancestor.
+
+        `here` and `there` map each ancestor of a word to its distance: the results of `Ontology.get_ancestors`.
+        """
 
 
 @dataclass(frozen=True)

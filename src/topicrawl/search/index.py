@@ -101,7 +101,10 @@ class SearchIndex:
             return self._compute_stats(query)
 
     def search(self, query: Query, stats: CorpusStats | None = None) -> CollectionHits:
-        """Return the best hits, scored with the given corpus statistics or else those of this index."""
+        """Return the best hits, scored with the given corpus statistics or else those of this index.
+
+        These are the first `offset + count` hits: the caller merges the collections and then skips `offset` hits.
+        """
         return self.search_single(query, stats)[1]
 
     def search_single(self, query: Query, stats: CorpusStats | None = None) -> tuple[CorpusStats, CollectionHits]:

@@ -55,7 +55,7 @@ class ExportRow:
     type: Annotated[str, "Media type from the Content-Type header."]
     bytes: Annotated[int, "Size of the decoded body."]
     words: Annotated[int, "Number of words in the visible text."]
-    relevance: Annotated[float, "Similarity to the topic, 0 to 1."]
+    relevance: Annotated[float, "Relevance to the topic, 0 to 1, as the judge of the crawl computed it."]
     relevant: Annotated[bool, "Whether the relevance reaches the topic's threshold."]
     fetched: Annotated[datetime, "Time of the request, UTC."]
     status: Annotated[int, "HTTP status code."]

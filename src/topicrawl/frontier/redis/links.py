@@ -66,10 +66,12 @@ def encode_offers(offers: Iterable[Offer]) -> bytes:
 
 
 def encode_link_text(link: Link) -> bytes:
-    """Encode the text fields of a link. The common prefix of URL and source is stored once.
+    """Encode the text fields of a link: length of the shared origin, URL, source, anchor text.
 
-    >>> encode_link_text(Link("http://a.org/x", "http://a.org/", "see"))
-    b'13\\x00http://a.org/x\\x00\\x00see'
+    If URL and source have the same scheme and host, the source is stored without them.
+
+    >>> encode_link_text(Link("http://a.org/d/x", "http://a.org/d/y", "see"))
+    b'13\\x00http://a.org/d/x\\x00d/y\\x00see'
     """
     url, source = link.url, link.source
     shared = url.find("/", 8) + 1

@@ -1,4 +1,8 @@
-"""Reward of a fetched page: its topic similarity relative to the pages so far."""
+"""Reward of a fetched page: its similarity to the topic relative to the pages so far.
+
+The similarity is the relevance of the page, which `LinkModel.learn` scales to the range of a cosine if it is a
+probability.
+"""
 
 from __future__ import annotations
 
