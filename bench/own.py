@@ -21,10 +21,16 @@ from topicrawl.cli.event_loop import run_async
 from website import SEED, Prose
 
 
-async def crawl(first: str, pages: int, directory: Path, *, strategy: str) -> Meter:
+async def crawl(first: str, pages: int, directory: Path, *, strategy: str, judge: str) -> Meter:
     """Crawl the benchmark web and return the measurement."""
     settings = Settings(
-        strategy=strategy, pages=pages, delay=0.0, concurrency=16, allow_net=("127.0.0.0/8",), patience=5.0
+        strategy=strategy,
+        judge=judge,
+        pages=pages,
+        delay=0.0,
+        concurrency=16,
+        allow_net=("127.0.0.0/8",),
+        patience=5.0,
     )
     topic = Topic.of(" ".join(Prose(Random(SEED)).frequent(6)))
     meter = Meter()
@@ -42,9 +48,12 @@ def main() -> None:
     parser.add_argument("first", help="URL of the first page")
     parser.add_argument("--pages", type=int, default=1500)
     parser.add_argument("--strategy", default="best_first")
+    parser.add_argument("--judge", default=Settings.judge)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
-        meter = run_async(crawl(options.first, options.pages, Path(directory), strategy=options.strategy))
+        meter = run_async(
+            crawl(options.first, options.pages, Path(directory), strategy=options.strategy, judge=options.judge)
+        )
     meter.report("Topicrawl", __version__)
 
 

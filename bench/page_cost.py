@@ -31,6 +31,8 @@ from topicrawl import Recording, strategies
 from topicrawl.models import Link, Priority, Response, Visit
 from topicrawl.parse import parse_response
 from topicrawl.parse.parser_cache import ParserCache
+from topicrawl.relevance.base import LearnsFromPages
+from topicrawl.relevance.rocchio import RocchioJudge
 from topicrawl.relevance.topic_judge import TopicJudge
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.strategies.base import StrategyContext
@@ -74,12 +76,12 @@ class Round(NamedTuple):
     fixed: list[float]  # seconds of the fixed workload, after each page
 
 
-def run_round(pages: Sequence[Response], spec: str) -> Round:
+def run_round(pages: Sequence[Response], spec: str, judge_name: str) -> Round:
     """Process the pages with a new strategy and measure each stage."""
     topic = Topic.of(" ".join(Prose(Random(SEED)).frequent(6)))
     cache = ParserCache()
     vsm = Vsm(topic, cache.vocabularies)
-    judge = TopicJudge(vsm)
+    judge = TopicJudge(vsm) if judge_name == "topic" else RocchioJudge(vsm)
     strategy = strategies.create_strategy(spec)
     strategy.bind(StrategyContext(topic, vsm, Random(0)))
     rows = []
@@ -92,7 +94,8 @@ def run_round(pages: Sequence[Response], spec: str) -> Round:
         page = parse_response(response, link, context=strategy.link_context, cache=cache)
         times.append(clock())
         visit = Visit(number + 1, link, Priority(0.5), response.url, page, judge.score(page))
-        judge.observe(page)
+        if isinstance(judge, LearnsFromPages):
+            judge.observe(page)
         times.append(clock())
         strategy.learn(visit)
         times.append(clock())
@@ -116,6 +119,7 @@ def main() -> None:
     parser.add_argument(
         "--strategy", default=f"best_first,{strategies.DEFAULT_STRATEGY}", help="strategies, separated by commas"
     )
+    parser.add_argument("--judge", default="topic", choices=("topic", "cosine"))
     parser.add_argument("--pages", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--webs", default="1000,4500,20000", help="sizes of the webs, separated by commas")
@@ -143,12 +147,12 @@ def print_costs(which: str, pages: Sequence[Response], options: argparse.Namespa
         + "".join(f"{stage:>12}" for stage in (*STAGES, "total", "median", "slowdown", "adjusted", "scored"))
     )
     for spec in options.strategy.split(","):
-        print(f"{spec:14}{measure_strategy(pages, spec, options.rounds)}", flush=True)
+        print(f"{spec:14}{measure_strategy(pages, spec, options)}", flush=True)
 
 
-def measure_strategy(pages: Sequence[Response], spec: str, count: int) -> str:
+def measure_strategy(pages: Sequence[Response], spec: str, options: argparse.Namespace) -> str:
     """Return the costs of one strategy as a row of the table."""
-    rounds = [run_round(pages, spec) for _ in range(count)]
+    rounds = [run_round(pages, spec, options.judge) for _ in range(options.rounds)]
     rows_by_page = zip(*(one_round.rows for one_round in rounds), strict=True)
     best = [[min(times) for times in zip(*rows, strict=True)] for rows in rows_by_page]
     stages = [1000 * statistics.fmean(column) for column in zip(*best, strict=True)]

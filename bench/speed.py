@@ -76,6 +76,8 @@ def build_commands(options: argparse.Namespace, first: str) -> dict[str, list[st
         str(options.pages),
         "--strategy",
         options.strategy,
+        "--judge",
+        options.judge,
     ]
     peers = str(options.peers)
     all_commands = {
@@ -185,6 +187,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="+", default=[OWN, "Scrapy", "Crawlee"], help="crawlers to run")
     parser.add_argument("--strategy", default="best_first", help="Topicrawl's strategy")
+    parser.add_argument("--judge", default="topic", help="Topicrawl's judge")
     parser.add_argument("--timeout", type=float, default=600.0, help="maximum seconds for one crawl")
     parser.add_argument("--peers", type=Path, default=HERE.parent / ".venv-bench" / "bin" / "python")
     parser.add_argument("--json", type=Path, help="JSON file for the results of all rounds")

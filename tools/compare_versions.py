@@ -152,7 +152,7 @@ def compare_behaviour(base: Path, folder: Path, ignored: Sequence[str]) -> int:
     return differing
 
 
-def measure_speed(tree: Path, folder: Path) -> dict[str, float]:
+def measure_speed(tree: Path, folder: Path, judge: Sequence[str]) -> dict[str, float]:
     """Return pages per CPU-second of one round of bench/speed.py and bench/page_cost.py."""
     found: dict[str, float] = {}
     for strategy in ("best_first", "apprentice"):
@@ -168,23 +168,24 @@ def measure_speed(tree: Path, folder: Path) -> dict[str, float]:
             strategy,
             "--json",
             str(rows),
+            *judge,
         )
         run(tree, str(tree / "bench" / "speed.py"), *options, cwd=tree)
         found[f"speed.py {strategy}"] = json.loads(rows.read_text("utf-8"))["runs"][0]["speed"]
         rows.unlink()
-    options = ("--strategy", "best_first,apprentice", "--pages", "100", "--rounds", "1", "--webs", "4500")
+    options = ("--strategy", "best_first,apprentice", "--pages", "100", "--rounds", "1", "--webs", "4500", *judge)
     for strategy, cost in _COST_ROW.findall(run(tree, str(tree / "bench" / "page_cost.py"), *options, cwd=tree)):
         found[f"page_cost.py {strategy}"] = 1000 / float(cost)
     return found
 
 
-def compare_speed(base: Path, folder: Path, rounds: int) -> None:
-    """Measure both trees alternately and print the medians and their ratio."""
+def compare_speed(base: Path, folder: Path, rounds: int, judge: Sequence[str]) -> None:
+    """Measure both trees alternately and print the medians and their ratio; `judge` has options for this tree."""
     rounds_of: dict[str, list[dict[str, float]]] = {"old": [], "new": []}
     for number in range(rounds):
         order = (("old", base), ("new", ROOT)) if number % 2 == 0 else (("new", ROOT), ("old", base))
         for name, tree in order:
-            rounds_of[name].append(measure_speed(tree, folder))
+            rounds_of[name].append(measure_speed(tree, folder, judge if name == "new" else ()))
         print(f"round {number + 1} of {rounds}", flush=True)
     print("\npages per CPU-second, median (all rounds)")
     for key in rounds_of["old"][0]:
@@ -197,6 +198,7 @@ def compare_speed(base: Path, folder: Path, rounds: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("commit")
+    parser.add_argument("--judge", default="", help="judge of the speed benchmarks of this tree")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--ignore", action="append", default=[], metavar="FIELD")
     parser.add_argument("--no-speed", action="store_true")
@@ -210,7 +212,7 @@ def main() -> None:
                 differing = compare_behaviour(base, folder, options.ignore)
                 print(f"{differing} outputs differ" if differing else "all outputs are equal")
             if not options.no_speed:
-                compare_speed(base, folder, options.rounds)
+                compare_speed(base, folder, options.rounds, ("--judge", options.judge) if options.judge else ())
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     sys.exit(1 if differing else 0)
