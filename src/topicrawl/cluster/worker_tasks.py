@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from topicrawl.cluster.judge_sync import JudgeSync
 from topicrawl.cluster.model_sync import ModelSync
 from topicrawl.cluster.url_sharing import UrlSharing
 from topicrawl.engine.checkpoint import can_learn
@@ -21,6 +22,8 @@ from topicrawl.frontier.redis.links import url_fingerprint
 from topicrawl.frontier.redis.shared_crawl import SharedCrawl, WorkerInfo
 from topicrawl.frontier.redis.waiting_links import get_waiting_links
 from topicrawl.models import Visit
+from topicrawl.relevance.base import SharesSources
+from topicrawl.strategies.base import SyncProtocol
 from topicrawl.strategies.visit_sync import VisitSync
 
 _ROUND_SECONDS = 0.5  # seconds between two rounds
@@ -82,10 +85,14 @@ class WorkerTasks(VisitObserver):
         shared, strategy = score_submitter.shared, crawl.context.strategy
         self._visit_sync: VisitSync | None = None
         self.model_sync: ModelSync | None = None
+        sync_protocol: SyncProtocol | None = None
         if can_learn(strategy):
             sync_protocol = strategy.sync_protocol()
             if sync_protocol is None:
                 sync_protocol = self._visit_sync = VisitSync(strategy, score_submitter.is_responsible)
+        if isinstance(crawl.context.relevance, SharesSources):
+            sync_protocol = JudgeSync(crawl.context.relevance, sync_protocol)
+        if sync_protocol is not None:
             self.model_sync = ModelSync(shared, crawl, sync_protocol)
         self.url_sharing = UrlSharing(shared, crawl) if cooperate else None
         self._round_number = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Protocol, runtime_checkable
 
 from topicrawl.models import JsonValue, Page
@@ -34,6 +34,17 @@ class LearnsFromPages(Protocol):
 
     def restore_state(self, state: JsonValue) -> None:
         """Restore the values of `get_state`."""
+
+
+@runtime_checkable
+class SharesSources(Protocol):
+    """Relevance model that learns from its best pages, and exchanges them with the workers of a shared crawl."""
+
+    def export_sources(self) -> Mapping[str, JsonValue]:
+        """Return the pages of the crawl that the model learns from: URL → page as plain values."""
+
+    def add_sources(self, sources: Mapping[str, JsonValue]) -> None:
+        """Also learn from pages that another worker has exported."""
 
 
 @runtime_checkable

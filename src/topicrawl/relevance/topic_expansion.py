@@ -249,6 +249,15 @@ class TopicExpansion:
             mean: Floats = shares @ np.stack([vector for vector, _ in vectors]) / shares.sum()
             self._vector = mean - self._compute_mean_vector()
 
+    def export_sources(self) -> dict[str, JsonValue]:
+        """Return the best pages as plain values, by URL."""
+        return {url: _dump_page(page) for url, page in self._sources.items()}
+
+    def add_sources(self, sources: Mapping[str, JsonValue]) -> None:
+        """Add pages that `export_sources` of another process has returned."""
+        for page in convert(list(sources.values()), list[SourceState], strict=False):
+            self.add_page(_load_page(page), is_source=True)
+
     def get_state(self) -> JsonValue:
         """Return the expansion as plain values."""
         state: dict[str, Any] = {

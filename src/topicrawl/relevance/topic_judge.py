@@ -7,7 +7,7 @@ the pages on the topic. So .5 is a sensible threshold for every topic, from the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import exp
 from typing import NamedTuple
 
@@ -128,6 +128,14 @@ class TopicJudge:
         """Restore the values of `get_state`."""
         if state is not None:
             self.expansion.restore_state(state)
+
+    def export_sources(self) -> Mapping[str, JsonValue]:
+        """Return the source pages of the expansion, for the other workers of a shared crawl."""
+        return self.expansion.export_sources()
+
+    def add_sources(self, sources: Mapping[str, JsonValue]) -> None:
+        """Add the source pages of another worker to the expansion."""
+        self.expansion.add_sources(sources)
 
     def get_extractor(self, page: Page) -> PageEvidenceExtractor:
         """Return the evidence extractor for the language of a page."""
