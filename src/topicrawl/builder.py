@@ -75,6 +75,7 @@ from topicrawl.sessions import read_labelled_sessions
 from topicrawl.settings import Settings, check_seeds, is_on_hosts, parse_stored_settings
 from topicrawl.strategies.base import Strategy, StrategyContext
 from topicrawl.strategies.training.training_data import TrainingData, UrlsOnlyTrainingData, get_example_pages
+from topicrawl.text.embedding import BUILT_IN, load_vector_source
 from topicrawl.topic import Topic
 from topicrawl.urls import canonicalize_url
 
@@ -86,13 +87,18 @@ ACCEPTED_MEDIA_TYPES = ("text/html", "application/xhtml+xml", "text/plain")
 
 
 def build_identity(topic: Topic, settings: Settings) -> dict[str, JsonValue]:
-    """Return the topic words, strategy and judge of a crawl. A directory can only be resumed with the same values."""
+    """Return the topic words, strategy, judge and embedding of a crawl.
+
+    A directory can only be resumed with the same values. The built-in embedding is left out, as in crawls of versions
+    without this setting.
+    """
     words: dict[str, JsonValue] = {"words": dict(topic.words)}
     for language, translated in topic.translations.items():
         words[f"words in {language}"] = dict(translated)
     # Version 0.1 stored no judge if it was the cosine similarity.
     judge: dict[str, JsonValue] = {} if settings.has_cosine_judge else {"judge": settings.judge}
-    return {**words, "strategy": settings.strategy, **judge}
+    embedding: dict[str, JsonValue] = {} if settings.embedding == BUILT_IN else {"embedding": settings.embedding}
+    return {**words, "strategy": settings.strategy, **judge, **embedding}
 
 
 @asynccontextmanager
@@ -163,7 +169,7 @@ async def _open_components(
     reviewer_key = _get_reviewer_key() if settings.reviewer else ""
     strategy = strategies.create_strategy(settings.strategy)
     engine_cache, engines = SearchEngineCache(directory, election), _select_engines(settings, strategy)
-    vsm = MultilingualVsm(topic)
+    vsm = MultilingualVsm(topic, vector_source=load_vector_source(settings.embedding))
     judge = _build_judge(settings, topic, vsm)
     strategy.bind(
         StrategyContext(
@@ -492,7 +498,8 @@ def check_identity(directory: Path, stored: JsonValue, requested: JsonValue) -> 
         return
     for name in dict.fromkeys((*requested, *stored)):
         if stored.get(name) != requested.get(name):
-            before, now = (_format_identity_value(table.get(name)) for table in (stored, requested))
+            default = BUILT_IN if name == "embedding" else None
+            before, now = (_format_identity_value(table.get(name, default)) for table in (stored, requested))
             difference = f"{before}, not {now}"
             raise IdentityError(
                 f"{directory} contains a crawl with another {name}: {difference}; choose another directory with --out",

@@ -10,7 +10,7 @@ are values of `Visit.failure`. Exceptions report configuration, storage and prog
     │   ├── StrategyError         an unknown strategy or parameter, or a missing input
     │   ├── SettingError          a setting that is unknown, out of range or contradicts the collection
     │   │   └── IdentityError     a directory that contains a crawl with another topic or strategy
-    │   └── PluginError           a strategy or judge of the user that could not read or write its data
+    │   └── PluginError           a strategy, judge or embedding of the user that failed
     ├── CollectionError       3   the directory is not a collection, is in use, or has a newer format
     │   ├── DamagedError          stored data that cannot be read back
     │   ├── ForeignFileError      a file of another program
@@ -68,7 +68,7 @@ class IdentityError(SettingError):
 
 
 class PluginError(UsageError):
-    """A strategy or judge of the user that could not read or write its data."""
+    """A strategy or judge of the user that could not read or write its data, or an embedding that failed."""
 
 
 class CollectionError(TopicrawlError):

@@ -1,4 +1,4 @@
-"""Load user-defined classes (strategies, judges, seed providers): `package.module:Class[:parameter=value,…]`."""
+"""Load user-defined strategies, judges, embeddings and seed providers: `package.module:Class[:parameter=value,…]`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
 
-from topicrawl.errors import PluginError, UsageError
+from topicrawl.errors import PluginError, TopicrawlError, UsageError
 
 _YES, _NO = ("yes", "true", "1", "on"), ("no", "false", "0", "off")
 
@@ -73,6 +73,26 @@ def report_os_errors(plugin_name: str) -> Iterator[None]:
         raise PluginError(f"{plugin_name} failed: {reason}") from error
 
 
+@contextmanager
+def report_errors(plugin_name: str) -> Iterator[None]:
+    """Convert every exception of a plugin that runs code of other libraries to a `PluginError` with its name.
+
+    >>> with report_errors("mine:Vectors"):
+    ...     raise KeyError("owl")
+    Traceback (most recent call last):
+        ...
+    topicrawl.errors.PluginError: mine:Vectors failed: KeyError: 'owl'
+    """
+    try:
+        with report_os_errors(plugin_name):
+            yield
+    except TopicrawlError:
+        raise
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise PluginError(f"{plugin_name} failed: {reason}") from error
+
+
 def guard_methods(plugin_class: type[_Plugin], base_class: type, plugin_name: str) -> type[_Plugin]:
     """Return a subclass of a plugin whose methods report an `OSError` as `report_os_errors` does.
 
@@ -99,10 +119,10 @@ def _guard_method(method: Callable[_Parameters, _Result], plugin_name: str) -> C
     return guarded
 
 
-def inspect_parameters(plugin_class: type) -> dict[str, tuple[type, object]]:
-    """Return the constructor parameters of a class after the first, with types and defaults."""
+def inspect_parameters(plugin_class: type, *, skip: int = 1) -> dict[str, tuple[type, object]]:
+    """Return the constructor parameters of a class with types and defaults, without the first `skip` ones."""
     try:
-        signature = list(inspect.signature(plugin_class, eval_str=True).parameters.values())[1:]
+        signature = list(inspect.signature(plugin_class, eval_str=True).parameters.values())[skip:]
     except (NameError, TypeError, ValueError):
         return {}
     result: dict[str, tuple[type, object]] = {}

@@ -14,6 +14,7 @@ from topicrawl import strategies
 from topicrawl.errors import SeedError, SettingError
 from topicrawl.fetch.guard import AddressGuard, parse_networks
 from topicrawl.relevance import plugin
+from topicrawl.text.embedding import BUILT_IN, check_embedding
 from topicrawl.topic import load_toml
 from topicrawl.urls import canonicalize_url, get_host
 
@@ -28,6 +29,9 @@ class Settings:
         strategies.DEFAULT_STRATEGY
     )
     judge: Annotated[str, "Relevance model: topic (a probability), cosine, or your own as module:Class."] = "topic"
+    embedding: Annotated[
+        str, "Word vectors: built-in (English), none, model2vec:DIRECTORY, or your own as module:Class."
+    ] = BUILT_IN
     reviewer: Annotated[
         str, "Language model that reviews uncertain pages: its API, such as http://localhost:11434/v1."
     ] = ""
@@ -104,6 +108,7 @@ class Settings:
         strategies.create_strategy(self.strategy)
         if not self.has_built_in_judge:
             plugin.load_judge_class(self.judge)
+        check_embedding(self.embedding)
         if not self.contact.isprintable() or not self.contact.isascii():
             raise SettingError(f"contact is {self.contact!r}: it is sent in a header, so use one line of ASCII text")
         if self.proxy and canonicalize_url(self.proxy) is None:

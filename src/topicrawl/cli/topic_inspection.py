@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 import click
 
 from topicrawl import topic as topics
+from topicrawl.cli.embedding_option import add_embedding_option
 from topicrawl.errors import TopicError, UsageError
+from topicrawl.text.embedding import load_vector_source
 from topicrawl.topic import Topic
 
 if TYPE_CHECKING:
@@ -37,10 +39,11 @@ class TriedPage:
 @click.command("try")
 @click.argument("topic")
 @click.argument("pages", nargs=-1, required=True)
+@add_embedding_option
 @click.option("--top", default=20, show_default=True, type=click.IntRange(1), help="Pages to show, the best first.")
 @click.option("--expand", is_flag=True, help="Let the topic learn from the given pages first, as a crawl does.")
 @click.option("--json", "as_json", is_flag=True, help="Print all pages as JSON.")
-def try_command(topic: str, pages: tuple[str, ...], top: int, *, expand: bool, as_json: bool) -> None:
+def try_command(topic: str, pages: tuple[str, ...], top: int, *, embedding: str, expand: bool, as_json: bool) -> None:
     """Show how TOPIC is understood and how it judges PAGES. Nothing is crawled or stored.
 
     TOPIC is a phrase or a topic file. PAGES are HTML or text files, folders that contain such files, the directory of a
@@ -56,7 +59,7 @@ def try_command(topic: str, pages: tuple[str, ...], top: int, *, expand: bool, a
     from topicrawl.relevance.topic_judge import TopicJudge
 
     parsed = topics.load_topic(Path(topic)) if topic.endswith(".toml") else Topic.of(topic)
-    judge = TopicJudge(MultilingualVsm(parsed))
+    judge = TopicJudge(MultilingualVsm(parsed, vector_source=load_vector_source(embedding)))
     found = list(_read_pages(pages))
     if not found:
         raise TopicError("the given files and folders contain no page with text")
@@ -85,13 +88,13 @@ def show_command(directory: Path, *, as_json: bool) -> None:
     Example:
       topicrawl topic show geographic-information-systems
     """
-    from topicrawl.collection.directory import load_crawl_topic
+    from topicrawl.builder import load_topic_and_settings
     from topicrawl.collection.store import CollectionStore
     from topicrawl.relevance.multilingual import MultilingualVsm
     from topicrawl.relevance.topic_judge import TopicJudge
 
-    topic = load_crawl_topic(directory)
-    judge = TopicJudge(MultilingualVsm(topic))
+    topic, settings = load_topic_and_settings(directory, {})
+    judge = TopicJudge(MultilingualVsm(topic, vector_source=load_vector_source(settings.embedding)))
     store = CollectionStore(directory / "topicrawl.sqlite", readonly=True)
     try:
         learned = store.get_fact("learned")

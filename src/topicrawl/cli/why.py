@@ -139,12 +139,14 @@ def _explain_waiting_link(directory: Path, store: CollectionStore, entry: Fronti
     from topicrawl.builder import load_topic_and_settings
     from topicrawl.relevance.multilingual import MultilingualVsm
     from topicrawl.strategies.base import StrategyContext
+    from topicrawl.text.embedding import load_vector_source
 
     learned = store.get_fact("learned")
     if entry.state == "waiting" and isinstance(learned, dict):
         topic, settings = load_topic_and_settings(directory, {})
         strategy = strategies.create_strategy(settings.strategy)
-        strategy.bind(StrategyContext(topic, MultilingualVsm(topic), Random(0)))
+        vsm = MultilingualVsm(topic, vector_source=load_vector_source(settings.embedding))
+        strategy.bind(StrategyContext(topic, vsm, Random(0)))
         strategy.restore_state(learned.get("strategy"))
         if parts := strategy.explain(entry.link):
             return dict(parts)

@@ -21,6 +21,7 @@ EXTRAS = {
     "search": "search engines that need no API key, for `topicrawl seeds`",
     "cluster": "crawls on several machines (`--frontier redis://…`)",
     "store": "pages of workers in an object store (`--store s3://…`)",
+    "embedding": "word vectors of other models (`--embedding model2vec:…`)",
     "ray": "workers on a Ray cluster (`topicrawl cluster ray`)",
 }
 _WORD = r"[A-Za-z0-9._-]+"

@@ -26,6 +26,7 @@ from topicrawl.relevance.topic_judge import TopicJudge
 from topicrawl.seeds.election import parse_election_result
 from topicrawl.settings import Settings, parse_stored_settings
 from topicrawl.strategies.base import StrategyContext
+from topicrawl.text.embedding import load_vector_source
 from topicrawl.topic import Topic
 
 #: Errors that `restore_state` may raise for an invalid state.
@@ -87,10 +88,11 @@ def _check_learned_state(
         return
     try:
         strategy = strategies.create_strategy(settings.strategy)
-        strategy.bind(StrategyContext(topic, MultilingualVsm(topic), Random(0)))
+        vsm = MultilingualVsm(topic, vector_source=load_vector_source(settings.embedding))
+        strategy.bind(StrategyContext(topic, vsm, Random(0)))
         strategy.restore_state(cast(JsonValue, learned.get("strategy")))
         if not settings.has_cosine_judge and settings.has_built_in_judge:
-            TopicJudge(strategy.context.vsm).restore_state(cast(JsonValue, learned.get("judge")))
+            TopicJudge(vsm).restore_state(cast(JsonValue, learned.get("judge")))
         if trap_state := learned.get("trap_detector", learned.get("monotony")):
             TrapDetector().restore_state(trap_state)
     except _RESTORE_ERRORS as error:

@@ -38,6 +38,7 @@ from topicrawl.lab.tasks import (
 from topicrawl.lab.worker import run_requests
 from topicrawl.models import LinkContextLevel
 from topicrawl.strategies.base import Strategy
+from topicrawl.text.embedding import BUILT_IN, MODEL2VEC_FILES, MODEL2VEC_PREFIX, check_embedding, parse_model2vec_spec
 
 BASELINE = "breadth_first"
 _EXAMPLES_SUFFIX = "+examples"  # suffix of a strategy's name: give it examples although it does not require them
@@ -59,6 +60,7 @@ class ComparisonConfig:
     cached: bool = True
     tasks_name: str = _DEFAULT_TASKS  # name of the file with tasks in each web, if there is no `tasks_file`
     phrases: PhraseOptions | None = None  # build the tasks from phrases instead of reading a file
+    embedding: str = BUILT_IN  # word vectors of all strategies
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,7 @@ class Comparison:
         requests = []
         codes = {entrant: _hash_strategy_code(entrant) for entrant in (None, *self.strategies)}
         data_files = fingerprint.hash_data_files()
+        embedding = _hash_embedding(self.config.embedding)
         for task in self.tasks:
             for entrant, code in codes.items():
                 run = _build_run_spec(task, entrant, self.config)
@@ -134,6 +137,7 @@ class Comparison:
                     _hash_sessions_file(task.web_path) if run.sessions else "",
                     code,
                     data_files,
+                    embedding,
                 )
                 key = result_key({**inputs, "of": dependencies})
                 requests.append((key, task, entrant.spec if entrant is not None else ORACLE, asdict(run)))
@@ -346,6 +350,7 @@ def _build_run_spec(task: ComparisonTask, strategy: ComparedStrategy | None, con
         cache=str(config.cache) if config.cache is not None else None,
         cached=config.cached,
         languages=task.task.languages,
+        embedding=config.embedding,
     )
     if strategy is None:
         return run
@@ -363,6 +368,19 @@ def _hash_strategy_code(strategy: ComparedStrategy | None) -> str:
     return fingerprint.hash_code((*_ENGINE_MODULES, module)) + (
         fingerprint.hash_contents([Path(source_file)]) if is_external and source_file else ""
     )
+
+
+def _hash_embedding(spec: str) -> str:
+    """Return the fingerprint of the files of an embedding outside this package: its model, or the module of its class.
+
+    Other files that a class of the user reads are not included.
+    """
+    check_embedding(spec)  # imports the module of a class
+    if spec.startswith(MODEL2VEC_PREFIX):
+        directory = parse_model2vec_spec(spec).directory
+        return fingerprint.hash_file_stats([directory / name for name in MODEL2VEC_FILES])
+    module = sys.modules.get(spec.partition(":")[0])
+    return fingerprint.hash_contents([Path(module.__file__)]) if module is not None and module.__file__ else ""
 
 
 def _hash_sessions_file(path: Path) -> str:

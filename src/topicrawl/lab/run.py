@@ -17,6 +17,7 @@ from topicrawl.lab.parsed_web import ParsedWeb
 from topicrawl.lab.recall_forecast import forecast_run
 from topicrawl.lab.simulate import Task, prepare_crawl
 from topicrawl.models import LinkContextLevel
+from topicrawl.text.embedding import BUILT_IN
 from topicrawl.topic import Topic
 
 ORACLE = "oracle"
@@ -38,6 +39,7 @@ class RunSpec:
     cache: str | None = None
     cached: bool = True
     languages: Sequence[str] = ()  # languages of the words; empty: English
+    embedding: str = BUILT_IN
 
     def open_web(self) -> ParsedWeb:
         """Open the web of the run."""
@@ -74,7 +76,8 @@ def _run_crawl(run: RunSpec) -> dict[str, Any]:
     topic = Topic.of(run.words).with_examples(run.relevant, run.irrelevant)
     if run.languages:
         topic = replace(topic, languages=tuple(run.languages))
-    task = Task(topic, run.seeds, run.strategy, run.fetches, web.sessions if run.sessions else ())
+    sessions = web.sessions if run.sessions else ()
+    task = Task(topic, run.seeds, run.strategy, run.fetches, sessions, embedding=run.embedding)
     started = process_time()
     crawl = prepare_crawl(web, task)
     trained = process_time()

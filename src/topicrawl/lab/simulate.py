@@ -35,6 +35,8 @@ from topicrawl.relevance.topic_judge import TopicJudge
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.strategies.base import StrategyContext
 from topicrawl.strategies.training.training_data import get_example_pages
+from topicrawl.text.bag_of_words import VocabularyCache
+from topicrawl.text.embedding import BUILT_IN, load_vector_source
 from topicrawl.topic import Topic
 
 
@@ -50,6 +52,7 @@ class Task:
     open_world: bool = False
     random_seed: int = 0
     judge: str = ""  # user-defined relevance model, as on the command line; "" for the built-in model
+    embedding: str = BUILT_IN  # word vectors, as on the command line
     distinct: bool = False  # whether duplicate pages are rejected, as in a live crawl
 
 
@@ -118,10 +121,13 @@ class SimulationInputs:
         training_data = RecordedTrainingData(web, self.task.topic, self.task.sessions, styles=self.styles)
         cache = ParserCache()
         parse_page = partial(parse.parse_response, styles=self.styles, context=self.context, cache=cache)
-        return build_vsm(self.task.topic, cache.vocabularies), training_data, parse_page
+        return self._build_vsm(cache.vocabularies), training_data, parse_page
 
     def build_for_parsed_web(self, web: ParsedWeb) -> tuple[Vsm, RecordedTrainingData, ParseFunction]:
         """Return the components for a parsed web. They use its cache of parsed pages."""
         training_data = web.build_training_data(self.task.topic, self.task.sessions, styles=self.styles)
         parse_page = partial(web.parse, styles=self.styles, context=self.context)
-        return build_vsm(self.task.topic, web.parser_cache.vocabularies), training_data, parse_page
+        return self._build_vsm(web.parser_cache.vocabularies), training_data, parse_page
+
+    def _build_vsm(self, vocabularies: VocabularyCache) -> Vsm:
+        return build_vsm(self.task.topic, vocabularies, vector_source=load_vector_source(self.task.embedding))

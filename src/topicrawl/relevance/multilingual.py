@@ -14,7 +14,9 @@ from topicrawl.models import Page
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.text.bag_of_words import BagOfWords, VocabularyCache
 from topicrawl.text.lexicon import STEMMING_ALGORITHMS, load_lexicon
+from topicrawl.text.term_vectors import VectorSource
 from topicrawl.text.tokenizer import tokenise
+from topicrawl.text.word_vectors import load_word_vectors
 from topicrawl.topic import Topic
 
 
@@ -28,13 +30,22 @@ class MultilingualVsm(Vsm):
     (0.93, 0.0)
     """
 
-    def __init__(self, topic: Topic, vocabularies: VocabularyCache | None = None, *, foreign: bool = True) -> None:
+    def __init__(
+        self,
+        topic: Topic,
+        vocabularies: VocabularyCache | None = None,
+        *,
+        foreign: bool = True,
+        vector_source: VectorSource = load_word_vectors,
+    ) -> None:
         self._use_foreign_models = foreign
-        super().__init__(topic, vocabularies)
+        super().__init__(topic, vocabularies, vector_source=vector_source)
 
     def _set_topic(self, topic: Topic) -> None:
         codes = dict.fromkeys(load_lexicon(language).language for language in topic.languages or ("en",))
-        topic_models = [Vsm(topic.for_language(code), self.vocabularies) for code in codes]
+        topic_models = [
+            Vsm(topic.for_language(code), self.vocabularies, vector_source=self.vector_source) for code in codes
+        ]
         super()._set_topic(topic)
         self._topic_models = topic_models
         self._models = {model.lexicon.language: model for model in topic_models}  # language → model of its pages
@@ -77,7 +88,8 @@ class MultilingualVsm(Vsm):
         """Build the model for a language that is not a language of the topic."""
         topic, words = self.topic.for_language(code), self.topic.all_words
         known = {word: weight for word, weight in words.items() if load_lexicon(code).extract_terms(tokenise(word))}
-        return Vsm(topic.with_words(known), self.vocabularies) if known else NullVsm(topic, self.vocabularies)
+        kind, topic = (Vsm, topic.with_words(known)) if known else (NullVsm, topic)
+        return kind(topic, self.vocabularies, vector_source=self.vector_source)
 
 
 class NullVsm(Vsm):
@@ -87,12 +99,17 @@ class NullVsm(Vsm):
         return super()._analyse_page(page)[0], 0.0
 
 
-def build_vsm(topic: Topic, vocabularies: VocabularyCache | None = None) -> Vsm:
+def build_vsm(
+    topic: Topic,
+    vocabularies: VocabularyCache | None = None,
+    *,
+    vector_source: VectorSource = load_word_vectors,
+) -> Vsm:
     """Build the vector space model of an experiment: multilingual if the topic has several languages.
 
     Pages of a recorded web in other languages are compared in the topic's languages, so that measured figures stay
     comparable.
     """
     if len(topic.languages) > 1:
-        return MultilingualVsm(topic, vocabularies, foreign=False)
-    return Vsm(topic, vocabularies)
+        return MultilingualVsm(topic, vocabularies, foreign=False, vector_source=vector_source)
+    return Vsm(topic, vocabularies, vector_source=vector_source)

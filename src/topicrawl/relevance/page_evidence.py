@@ -17,7 +17,7 @@ from topicrawl.relevance.vsm import Vsm, find_kept_words
 from topicrawl.text.bag_of_words import BagOfWords
 from topicrawl.text.lexicon import LanguageLexicon
 from topicrawl.text.tokenizer import tokenise
-from topicrawl.text.word_vectors import compute_sif_weights, load_word_vectors
+from topicrawl.text.word_vectors import compute_sif_weights
 
 _TITLE_BONUS, _HEADING_BONUS = 2.0, 2.0  # added to the counts; a title word already counts once in the body count
 _NEAR_TERMS = 5  # distance, in terms, up to which words of a unit belong together
@@ -83,7 +83,7 @@ class PageEvidenceExtractor:
         self._query = {term: weight / length for term, weight in vsm.query.items()}
         self.units = TopicUnits.of(vsm.topic, vsm.query)
         self._kept_words = find_kept_words(vsm.topic)
-        self._vectors = load_word_vectors(vsm.lexicon.language)
+        self._vectors = vsm.find_vectors()
         self._term_factor = len(self._query) ** 0.25  # the cosine of a page falls with the number of topic words
 
     def build_profile(self, page: Page) -> PageProfile:

@@ -282,6 +282,13 @@ class TopicExpansion:
         self._examples = {True: relevant, False: irrelevant}
         self._terms = None
 
+    def check_dimensions(self, dimensions: int) -> None:
+        """Raise `ValueError` if restored vectors have another number of dimensions, because the embedding changed."""
+        if self._vector_total is not None and len(self._vector_total) != dimensions:
+            raise ValueError(
+                f"the embedding has {dimensions} dimensions, but had {len(self._vector_total)} when the state was saved"
+            )
+
 
 def _dump_page(page: SourcePage) -> dict[str, Any]:
     """Return a page as plain values."""

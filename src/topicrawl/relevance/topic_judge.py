@@ -128,6 +128,8 @@ class TopicJudge:
         """Restore the values of `get_state`."""
         if state is not None:
             self.expansion.restore_state(state)
+            if (vectors := self.vsm.find_vectors()) is not None:
+                self.expansion.check_dimensions(vectors.dimensions)
 
     def export_sources(self) -> Mapping[str, JsonValue]:
         """Return the source pages of the expansion, for the other workers of a shared crawl."""

@@ -11,15 +11,13 @@ from topicrawl.ml.online import Floats
 from topicrawl.relevance.topic_units import TopicUnits
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.text.bag_of_words import TermVocabulary
-from topicrawl.text.word_vectors import WordVectors, compute_sif_weights, load_word_vectors
+from topicrawl.text.term_vectors import TermVectors
+from topicrawl.text.word_vectors import compute_sif_weights
 
-#: Cosine of a vector and the mean direction of the language from which the vector says nothing about a subject.
-_GENERIC_COSINE = 0.35
 _MIN_SPECIFICITY = 0.05
 _TRUST_SCALE = 1.5
 _UNKNOWN_TRUST = 0.5
 _TOPIC_TERM_AFFINITY = 0.6  # minimum affinity of a term of the topic
-_TYPICAL_SIMILARITY = 0.15  # similarity of a page on another subject
 
 
 class TopicMeaning:
@@ -28,10 +26,11 @@ class TopicMeaning:
     The topic vector is the mean of the vectors of the topic's terms, weighted by topic weight and rarity; in a phrase,
     also by specificity:
 
-        specificity(v) = 1 − cos(v, mean direction of the language) / .35,   at least .05
+        specificity(v) = 1 − cos(v, mean direction of the language) / generic cosine,   at least .05
         trust = coverage · min(1, 1.5 · specificity(topic vector))
 
-    coverage: the share of the weights whose terms have a vector. In "geographic information systems", the word
+    coverage: the share of the weights whose terms have a vector; generic cosine: .35 for the vectors of the package,
+    and estimated from the vectors of frequent words for other embeddings. In "geographic information systems", the word
     "geographic" determines the vector, because the other two occur on all subjects. A topic of general words only, such
     as "home pages", is close to the mean direction: most pages resemble it, so that the vectors do not separate them.
 
@@ -46,7 +45,7 @@ class TopicMeaning:
 
     def __init__(self, vsm: Vsm) -> None:
         self._query_terms = frozenset(vsm.query)
-        self._vectors: WordVectors | None = load_word_vectors(vsm.lexicon.language)
+        self._vectors: TermVectors | None = vsm.find_vectors()
         self.trust = 0.0
         if self._vectors is None:
             return
@@ -58,12 +57,13 @@ class TopicMeaning:
         if not weights[covered].sum():
             return
         vectors, mean_direction = self._vectors.get_vectors(rows[covered]), self._vectors.mean_direction
+        generic_cosine = self._vectors.generic_cosine
         # In a list, all words count: its general words restrict the subject of the others.
         specificities = np.ones(len(vectors))
         if not TopicUnits.of(vsm.topic, vsm.query).are_alternatives:
-            specificities = np.clip(1 - vectors @ mean_direction / _GENERIC_COSINE, _MIN_SPECIFICITY, 1.0)
+            specificities = np.clip(1 - vectors @ mean_direction / generic_cosine, _MIN_SPECIFICITY, 1.0)
         self._topic_vector: Floats = scale_to_unit((weights[covered] * specificities).astype(np.float32) @ vectors)
-        specificity = 1 - float(self._topic_vector @ mean_direction) / _GENERIC_COSINE
+        specificity = 1 - float(self._topic_vector @ mean_direction) / generic_cosine
         self.trust = float(weights[covered].sum() / weights.sum()) * min(1.0, max(0.0, _TRUST_SCALE * specificity))
 
     @property
@@ -94,7 +94,7 @@ class TopicMeaning:
         return self.trust * float(vector @ self._topic_vector) if self.trust else 0.0
 
     def compute_page_similarity(self, page_vector: Floats) -> float:
-        """Return how much closer than usual a page is to the topic, from 0 to .85, times the trust.
+        """Return how much closer than usual a page is to the topic, times the trust. It is at least 0.
 
         The language's mean direction is removed from the page vector, because all pages share it.
         """
@@ -102,11 +102,11 @@ class TopicMeaning:
             return 0.0
         mean_direction = self._vectors.mean_direction
         vector = scale_to_unit(page_vector - (page_vector @ mean_direction) * mean_direction)
-        return self.trust * max(0.0, float(vector @ self._topic_vector) - _TYPICAL_SIMILARITY)
+        return self.trust * max(0.0, float(vector @ self._topic_vector) - self._vectors.typical_similarity)
 
 
 def compute_text_vector(
-    vectors: WordVectors, vocabulary: TermVocabulary, term_ids: NDArray[np.int32], weights: Floats
+    vectors: TermVectors, vocabulary: TermVocabulary, term_ids: NDArray[np.int32], weights: Floats
 ) -> Floats:
     """Return the unit vector of a text: the sum of its terms' vectors with the given weights."""
     rows = vectors.get_term_rows(vocabulary, term_ids)

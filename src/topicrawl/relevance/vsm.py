@@ -16,7 +16,9 @@ from topicrawl.errors import TopicError
 from topicrawl.models import Page
 from topicrawl.text.bag_of_words import BagOfWords, VocabularyCache
 from topicrawl.text.sparse_vectors import norm
+from topicrawl.text.term_vectors import TermVectors, VectorSource
 from topicrawl.text.tokenizer import TEXT_SEPARATOR, tokenise, tokenise_texts
+from topicrawl.text.word_vectors import load_word_vectors
 from topicrawl.topic import Topic
 
 #: Short texts whose similarities are cached, because menus repeat on every page of a site. About 10 MB.
@@ -37,12 +39,19 @@ class Vsm:
     (1.0, 0.0)
     """
 
-    def __init__(self, topic: Topic, vocabularies: VocabularyCache | None = None) -> None:
+    def __init__(
+        self,
+        topic: Topic,
+        vocabularies: VocabularyCache | None = None,
+        *,
+        vector_source: VectorSource = load_word_vectors,
+    ) -> None:
         """Create the model of a topic. `vocabularies` is the cache that the parser of the crawl uses, if there is one.
 
-        A model without it gets its own cache.
+        A model without it gets its own cache. `vector_source` supplies the term vectors for `find_vectors`.
         """
         self.vocabularies = VocabularyCache() if vocabularies is None else vocabularies
+        self.vector_source = vector_source
         self._set_topic(topic)
 
     def replace_topic(self, topic: Topic) -> None:
@@ -65,6 +74,10 @@ class Vsm:
         self._cached_bag = self.vocabularies.build_bag((), self.lexicon)
         self._cached_score = 0.0
         self._text_scores: dict[str, float] = {}
+
+    def find_vectors(self) -> TermVectors | None:
+        """Return the term vectors of the language of the model, or None if there are none."""
+        return self.vector_source(self.lexicon.language)
 
     def select_model(self, page: Page) -> Vsm:
         """Return the model that scores a page: this one."""

@@ -79,7 +79,7 @@ class LanguageLexicon:
     @cached_property
     def stop_words(self) -> frozenset[str]:
         """Stop words of the language."""
-        lines = _read_data_file(f"stop.{self.language}.txt").decode().splitlines()
+        lines = read_data_file(f"stop.{self.language}.txt").decode().splitlines()
         return frozenset(line for line in lines if not line.startswith("#"))
 
     def stem(self, word: str) -> str:
@@ -183,7 +183,7 @@ class LanguageLexicon:
     def idf_table(self) -> tuple[dict[str, float], float]:
         """Stem → idf, and the idf of unknown stems. Used by loops that cannot afford a function call per term."""
         # Each line of the table is an idf in hundredths, followed by the stems with that idf.
-        packed = _read_data_file(f"idf.{self.language}.txt.z")
+        packed = read_data_file(f"idf.{self.language}.txt.z")
         if not packed:
             return {}, 1.0
         weights: dict[str, float] = {}
@@ -216,7 +216,7 @@ def load_lexicon(language: str) -> LanguageLexicon:
     return LanguageLexicon(code) if code == language else load_lexicon(code)
 
 
-def _read_data_file(name: str) -> bytes:
+def read_data_file(name: str) -> bytes:
     """Read a data file of the package, or return b"" if it does not exist."""
     file = resources.files("topicrawl.text").joinpath("data", name)
     return file.read_bytes() if file.is_file() else b""

@@ -11,13 +11,12 @@ import zlib
 from collections.abc import Sequence
 from functools import cache, cached_property
 from importlib import resources
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topicrawl.text.bag_of_words import TermVocabulary
 from topicrawl.text.lexicon import load_lexicon
+from topicrawl.text.term_vectors import Floats, RowNumbers, TermVectors
 
 #: A component of a vector is a byte divided by this number.
 BYTE_SCALE = 254
@@ -26,13 +25,9 @@ _SMOOTHING = 1e-3
 #: Document length in words for which the idf tables are computed.
 _IDF_DOCUMENT_WORDS = 500
 _MIN_IDF = 1e-3
-_NOT_LOOKED_UP = -2
-
-Floats = NDArray[np.float32]
-RowNumbers = NDArray[np.int32]
 
 
-class WordVectors:
+class WordVectors(TermVectors):
     """Table of the unit vectors of stems.
 
     >>> vectors = load_word_vectors("en")
@@ -41,20 +36,22 @@ class WordVectors:
     (True, True, [-1], None)
     """
 
+    generic_cosine = 0.35
+    typical_similarity = 0.15
+
     def __init__(self, table: NDArray[np.int8], stems: Sequence[str], language: str) -> None:
         """Create a table. Row i of `table` is the vector of stem i, which is the i-th most frequent one."""
+        super().__init__()
         self._table = table
         self._rows = {stem: row for row, stem in enumerate(stems)}
         self._language = language
-        self._vocabulary_rows: WeakKeyDictionary[TermVocabulary, RowNumbers] = WeakKeyDictionary()
 
     @property
     def dimensions(self) -> int:
         """Number of components of a vector."""
         return int(self._table.shape[1])
 
-    def find_rows(self, stems: Sequence[str]) -> RowNumbers:
-        """Return the row of each stem, or -1 for a stem that the table does not contain."""
+    def _look_up_rows(self, stems: Sequence[str]) -> RowNumbers:
         rows = self._rows
         return np.array([rows.get(stem, -1) for stem in stems], np.int32)
 
@@ -73,22 +70,8 @@ class WordVectors:
         stems = list(self._rows)
         return [stems[row] for row in np.argsort(-similarities, kind="stable")[:count].tolist()]
 
-    def get_term_rows(self, vocabulary: TermVocabulary, term_ids: NDArray[np.int32]) -> RowNumbers:
-        """Return the row of each term id of a vocabulary, or -1. Rows are cached for each vocabulary."""
-        known = self._vocabulary_rows.get(vocabulary)
-        if known is None or len(known) < vocabulary.id_count:
-            grown = np.full(2 * vocabulary.id_count, _NOT_LOOKED_UP, np.int32)
-            if known is not None:
-                grown[: len(known)] = known
-            known = self._vocabulary_rows[vocabulary] = grown
-        rows: RowNumbers = known[term_ids]
-        new = rows == _NOT_LOOKED_UP
-        if new.any():
-            rows[new] = known[term_ids[new]] = self.find_rows(vocabulary.get_terms(term_ids[new].tolist()))
-        return rows
-
     @cached_property
-    def mean_direction(self) -> Floats:
+    def mean_direction(self) -> Floats:  # type: ignore[override]  # computed on first access
         """Unit vector of the expected text of the language: the mean of all words, weighted by their frequency."""
         lexicon = load_lexicon(self._language)
         idf = np.array([lexicon.idf(stem) for stem in self._rows])

@@ -30,6 +30,7 @@ _NO_COUNTS = FrontierCounts(0, 0, 0, 0, 0)
 _SHOWN_SETTINGS = (
     "strategy",
     "judge",
+    "embedding",
     "reviewer_model",
     "pages",
     "relevant",

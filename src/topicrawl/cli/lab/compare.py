@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from topicrawl.cli.embedding_option import add_embedding_option
 from topicrawl.cli.lab.recorded_web import add_cache_options
 from topicrawl.errors import UsageError
+from topicrawl.text.embedding import BUILT_IN
 
 if TYPE_CHECKING:
     from topicrawl.lab.compare import Comparison, ComparisonConfig
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
 @click.option(
     "--strategies", default="all", show_default=True, help="Names of strategies, separated by commas; all: all of them."
 )
+@add_embedding_option
 @click.option("--budget", default=1000, show_default=True, type=click.IntRange(4), help="Fetches per run.")
 @click.option("--jobs", default=2, show_default=True, type=click.IntRange(1), help="Concurrent runs.")
 @click.option(
@@ -137,6 +140,7 @@ class CompareOptions:
     seeds: tuple[str, ...] = ()
     seed_sets: int | None = None
     targets: str = "auto"
+    embedding: str = BUILT_IN
 
     def validate(self) -> None:
         """Raise a `UsageError` if the options contradict each other."""
@@ -167,6 +171,7 @@ class CompareOptions:
             self.examples,
             cache=self.cache,
             cached=not self.no_cache,
+            embedding=self.embedding,
         )
         if self.uses_phrases:
             phrases = PhraseOptions(self.phrases, self.seeds, self.seed_sets, TargetSource(self.targets))

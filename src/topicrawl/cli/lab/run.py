@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from topicrawl import strategies
+from topicrawl.cli.embedding_option import add_embedding_option
 from topicrawl.cli.lab.recorded_web import add_cache_options, open_parsed_web
 from topicrawl.errors import SpaceError, UsageError
 
@@ -56,6 +57,7 @@ class VisitWriter:
     "--strategy", default=strategies.DEFAULT_STRATEGY, show_default=True, help="A name, or name:parameter=value,…"
 )
 @click.option("--judge", default="", metavar="TEXT", help="Your own relevance model, as module:Class.")
+@add_embedding_option
 @click.option("--pages", "fetches", default=1000, show_default=True, type=click.IntRange(1), help="Number of fetches.")
 @click.option(
     "--out",
@@ -104,6 +106,7 @@ class LabRunOptions:
     seeds: tuple[str, ...]
     strategy: str
     judge: str
+    embedding: str
     fetches: int
     out: Path | None
     examples: Path | None
@@ -126,6 +129,7 @@ class LabRunOptions:
             seeds=parse_seed_urls(self.seeds),
             strategy=self.strategy,
             judge=self.judge,
+            embedding=self.embedding,
             fetches=self.fetches,
             sessions=browsing.click_paths,
             open_world=self.open_world,
