@@ -89,7 +89,7 @@ class WorkerSession:
         if (await self.shared.get_facts())["identity"] != identity:
             raise SettingError(
                 f"{self.shared.connection.display_address} holds a crawl {self.shared.name!r} "
-                "with another topic or strategy: "
+                "with another topic, strategy or embedding: "
                 "specify another directory with --out"
             )
         name = store.get_fact("worker")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from msgspec import Struct, ValidationError, convert
+from msgspec import Struct, convert
 from numpy.typing import NDArray
 
 from topicrawl.errors import SettingError
@@ -99,35 +99,40 @@ def read_tensor(path: Path, name: str, *, shape: tuple[int, ...], is_optional: b
 
     Return None if the tensor is missing and optional. Raise `SettingError` if the file is invalid or the shape differs.
     """
-    try:
-        size = path.stat().st_size
-        with path.open("rb") as file:
-            length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
-            if length > size - _LENGTH_BYTES:
-                raise SettingError(f"{path} is truncated or not a safetensors file")
-            header = json.loads(file.read(length))
-        header.pop("__metadata__", None)
-        infos = convert(header, dict[str, TensorInfo])
-    except (OSError, ValueError, RecursionError, AttributeError, ValidationError) as error:
-        raise SettingError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
-    if name not in infos:
+    tensors, data_start = _read_header(path)
+    if name not in tensors:
         if is_optional:
             return None
         raise SettingError(f"{path} has no tensor {name!r}: it is not a model2vec model")
-    info = infos[name]
-    if info.dtype not in _TYPES:
-        raise SettingError(f"{path}: {name} has the type {info.dtype}, which is not supported: {', '.join(_TYPES)}")
-    fits = len(info.shape) == len(shape) and all(
-        have > 0 and want in (-1, have) for have, want in zip(info.shape, shape, strict=True)
+    tensor = tensors[name]
+    if tensor.dtype not in _TYPES:
+        raise SettingError(f"{path}: {name} has the type {tensor.dtype}, which is not supported: {', '.join(_TYPES)}")
+    fits = len(tensor.shape) == len(shape) and all(
+        have > 0 and want in (-1, have) for have, want in zip(tensor.shape, shape, strict=True)
     )
     if not fits:
         wanted = " × ".join("n" if size == -1 else str(size) for size in shape)
-        raise SettingError(f"{path}: {name} has the shape {info.shape}; {wanted} is required")
-    start, end = info.data_offsets
-    dtype = np.dtype(_TYPES[info.dtype])
-    if start < 0 or end - start != prod(info.shape) * dtype.itemsize or _LENGTH_BYTES + length + end > size:
+        raise SettingError(f"{path}: {name} has the shape {tensor.shape}; {wanted} is required")
+    start, end = tensor.data_offsets
+    dtype = np.dtype(_TYPES[tensor.dtype])
+    is_complete = end - start == prod(tensor.shape) * dtype.itemsize and data_start + end <= path.stat().st_size
+    if start < 0 or not is_complete:
         raise SettingError(f"{path} is truncated: the data of {name} is incomplete")
-    return np.memmap(path, dtype, "r", offset=_LENGTH_BYTES + length + start, shape=tuple(info.shape))
+    return np.memmap(path, dtype, "r", offset=data_start + start, shape=tuple(tensor.shape))
+
+
+def _read_header(path: Path) -> tuple[dict[str, TensorInfo], int]:
+    """Return the tensors of a safetensors file, and the position of their data. Raise `SettingError` if that fails."""
+    try:
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
+            if length > path.stat().st_size - _LENGTH_BYTES:
+                raise SettingError(f"{path} is truncated or not a safetensors file")
+            header = convert(json.loads(file.read(length)), dict[str, Any])
+        header.pop("__metadata__", None)
+        return convert(header, dict[str, TensorInfo]), _LENGTH_BYTES + length
+    except (OSError, ValueError, RecursionError) as error:
+        raise SettingError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def test_another_topic_under_the_same_name_is_rejected(run: Any, redis: RedisSer
     options = ("--frontier", f"{redis.address}#shared", "--min-free", 0, "--seconds", 0.01)
     run("crawl", "owls", "--out", "first", "--seed", "http://127.0.0.1:8009/", *options)
     ran = run("crawl", "bees", "--out", "other", "--seed", "http://127.0.0.1:8009/", *options)
-    assert (ran.code, "another topic or strategy" in ran.err) == (2, True)
+    assert (ran.code, "another topic, strategy or embedding" in ran.err) == (2, True)
 
 
 def test_the_relevant_pages_of_all_workers_count_towards_the_goal(run: Any, redis: RedisServer) -> None:
