@@ -56,6 +56,7 @@ from topicrawl.seeds import search_engine_cache
 from topicrawl.seeds.election import ElectionResult
 from topicrawl.seeds.voting import Seed, SeedGroup
 from topicrawl.settings import list_settings, load_settings_file
+from topicrawl.text.frequent_words import load_frequent_words
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -485,6 +486,21 @@ def test_relevance_model_of_the_guide_scores_and_learns(web: Path) -> None:
     result = run_python(web, *run, "--judge", "my_judge:Beginning:words=30", "--pages", "120")
     assert len({json.loads(line)["relevance"] for line in result.stdout.splitlines()}) > 3
     assert run_python(web, "-c", _ANNOTATION_SCRIPT).stdout == "[0.0, 0.1, 0.0]\n"
+
+
+def test_embedding_of_the_guide_compares_words(web: Path) -> None:
+    (text,) = find_code_blocks(DOCS / "how-to" / "use-another-embedding.md", "python")
+    (web / "my_vectors.py").write_text(text, "utf-8")
+    words = ["owl", "sparrow", *load_frequent_words("en")[:300]]
+    rows = [
+        f"{word} {number % 7} {number % 11} {1 if number < 2 else -number % 5}" for number, word in enumerate(words)
+    ]
+    (web / "words.vec").write_text("\n".join([f"{len(rows)} 3", *rows]), "utf-8")
+    (web / "sparrow.html").write_text("<title>Sparrow</title><p>sparrow sparrow</p>", "utf-8")
+    spec = "my_vectors:VectorFile:path=words.vec,language=en"
+    run = ("-P", "-m", "topicrawl", "topic", "try", "owl", "sparrow.html", "--json", "--embedding")
+    trusts = [json.loads(run_python(web, *run, name).stdout)["topic"]["vector_trust"] for name in (spec, "none")]
+    assert trusts[0] > trusts[1] == 0.0
 
 
 _ANNOTATION_SCRIPT = """

@@ -24,14 +24,12 @@ if TYPE_CHECKING:
     from topicrawl.sample_web.web import SampleWeb
     from topicrawl.settings import Settings
     from topicrawl.strategies.base import Strategy, StrategyContext
-    from topicrawl.text.embedding import Embedding
     from topicrawl.topic import Topic
 
 __version__ = "0.1.0"
 
 _MODULES_BY_NAME = {
     "Crawl": "engine.crawl",
-    "Embedding": "text.embedding",
     "Failure": "models",
     "Link": "models",
     "Page": "models",
@@ -54,7 +52,6 @@ _MODULES_BY_NAME = {
 
 __all__ = [
     "Crawl",
-    "Embedding",
     "Failure",
     "Link",
     "Page",

@@ -9,7 +9,7 @@ are values of `Visit.failure`. Exceptions report configuration, storage and prog
     │   ├── SeedError             a seed that is not an http or https URL
     │   ├── StrategyError         an unknown strategy or parameter, or a missing input
     │   ├── SettingError          a setting that is unknown, out of range or contradicts the collection
-    │   │   └── IdentityError     a directory that contains a crawl with another topic or strategy
+    │   │   └── IdentityError     a directory that contains a crawl with another topic, strategy, …
     │   └── PluginError           a strategy, judge or embedding of the user that failed
     ├── CollectionError       3   the directory is not a collection, is in use, or has a newer format
     │   ├── DamagedError          stored data that cannot be read back
@@ -60,7 +60,10 @@ class SettingError(UsageError):
 
 
 class IdentityError(SettingError):
-    """A directory that contains a crawl with another topic or strategy. `difference` names both values."""
+    """A directory that contains a crawl with another topic, strategy, judge or embedding.
+
+    `difference` names both values.
+    """
 
     def __init__(self, message: str, difference: str) -> None:
         super().__init__(message)

@@ -12,14 +12,13 @@ import pytest
 from numpy.typing import NDArray
 from tests.helpers.embeddings import DIMENSIONS, PLUGIN, SUBJECTS, make_vectors, write_model2vec, write_safetensors
 
-from topicrawl import Embedding
 from topicrawl.errors import PluginError, SettingError
 from topicrawl.relevance.topic_meaning import TopicMeaning
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.text import embedded_vectors
 from topicrawl.text.bag_of_words import TermVocabulary
 from topicrawl.text.embedded_vectors import EmbeddingVectorSource, GuardedEmbedding
-from topicrawl.text.embedding import check_embedding, load_vector_source
+from topicrawl.text.embedding import Embedding, check_embedding, load_vector_source
 from topicrawl.text.lexicon import load_lexicon
 from topicrawl.text.word_vectors import WordVectors, load_word_vectors
 from topicrawl.topic import Topic

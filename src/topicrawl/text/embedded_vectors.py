@@ -64,10 +64,12 @@ class EmbeddedVectors(TermVectors):
     frequent words does not contain it. The most recent vectors are cached.
     """
 
-    def __init__(self, embedding: GuardedEmbedding, language: str, words: Sequence[str]) -> None:
+    def __init__(
+        self, embedding: GuardedEmbedding, language: str, words: Sequence[str], *, top_vectors: Floats
+    ) -> None:
         """Estimate the centre, the mean direction and the cosines from the frequent words of the language.
 
-        `words` must contain at least one word that the embedding knows.
+        `top_vectors` are the vectors of the first of these words. At least one of them must be known.
         """
         super().__init__()
         self._embedding = embedding
@@ -78,8 +80,9 @@ class EmbeddedVectors(TermVectors):
         self._row_count = 0
         self._max_terms = max(_MIN_CACHED_TERMS, _MAX_CACHE_BYTES // (2 * embedding.dimensions))
         sample = embedding.embed_words(words[:: max(1, len(words) // _SPREAD_WORDS)])
+        sample = sample if sample.any() else top_vectors
         self._centre: Floats = sample[sample.any(axis=1)].mean(axis=0)
-        self._estimate_cosines(words[:_TOP_WORDS])
+        self._estimate_cosines(self._centre_rows(top_vectors))
 
     @property
     def dimensions(self) -> int:
@@ -93,7 +96,7 @@ class EmbeddedVectors(TermVectors):
     def find_nearest(self, vector: Floats, count: int) -> list[str]:
         """Return those stems of frequent words whose vectors are closest to a vector, the closest first."""
         stems = list(self._words_by_stem)
-        similarities = self._embed(list(self._words_by_stem.values())) @ vector
+        similarities = self._centre_rows(self._embedding.embed_words(list(self._words_by_stem.values()))) @ vector
         return [stems[place] for place in np.argsort(-similarities, kind="stable")[:count].tolist()]
 
     def _make_room(self) -> None:
@@ -110,7 +113,8 @@ class EmbeddedVectors(TermVectors):
 
     def _add_stems(self, stems: Sequence[str]) -> None:
         """Compute and cache the vectors of stems."""
-        vectors = self._embed([self._words_by_stem.get(stem, stem) for stem in stems])
+        words = [self._words_by_stem.get(stem, stem) for stem in stems]
+        vectors = self._centre_rows(self._embedding.embed_words(words))
         known = vectors.any(axis=1)
         first, count = self._row_count, self._row_count + int(known.sum())
         if count > len(self._table):
@@ -122,18 +126,18 @@ class EmbeddedVectors(TermVectors):
         rows = np.where(known, first + known.cumsum() - 1, -1)
         self._rows.update(zip(stems, rows.tolist(), strict=True))
 
-    def _embed(self, words: Sequence[str]) -> Floats:
-        """Return centred unit vectors of words. Unknown words have rows of zeros."""
-        vectors = self._embedding.embed_words(words)
-        vectors[vectors.any(axis=1)] -= self._centre
-        return _scale_rows(vectors)
+    def _centre_rows(self, vectors: Floats) -> Floats:
+        """Return centred unit vectors. The rows of unknown words stay zero."""
+        return _scale_rows(np.where(vectors.any(axis=1, keepdims=True), vectors - self._centre, np.float32(0)))
 
-    def _estimate_cosines(self, words: Sequence[str]) -> None:
-        """Estimate the mean direction, and the cosines of general words and of unrelated texts."""
-        vectors = self._embed(words)
+    def _estimate_cosines(self, vectors: Floats) -> None:
+        """Estimate the mean direction, and the cosines of general words and of unrelated texts.
+
+        `vectors` are those of the most frequent words, in the order of their frequencies.
+        """
         # Zipf's law without stop words. As in `WordVectors.mean_direction`, the weight of a word is its frequency times
         # its smooth inverse frequency.
-        frequencies = 0.1 / (30 + np.arange(len(words), dtype=np.float32))
+        frequencies = np.float32(0.1) / (30 + np.arange(len(vectors), dtype=np.float32))
         self.mean_direction = _scale_rows((frequencies / (1 + 1000 * frequencies)) @ vectors)
         vectors = vectors[vectors.any(axis=1)]
         cosines = vectors @ self.mean_direction
@@ -166,9 +170,10 @@ class EmbeddingVectorSource:
         if self._embedding.languages is not None and language not in self._embedding.languages:
             return None
         words = load_frequent_words(language)
-        if self._embedding.embed_words(words[:_TOP_WORDS]).any(axis=1).sum() < _MIN_KNOWN_WORDS:
+        top_vectors = self._embedding.embed_words(words[:_TOP_WORDS])
+        if top_vectors.any(axis=1).sum() < _MIN_KNOWN_WORDS:
             return None
-        return EmbeddedVectors(self._embedding, language, words)
+        return EmbeddedVectors(self._embedding, language, words, top_vectors=top_vectors)
 
 
 def _scale_rows(vectors: Floats) -> Floats:
