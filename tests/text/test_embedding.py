@@ -245,6 +245,21 @@ def test_full_cache_is_cleared_between_lookups(monkeypatch: pytest.MonkeyPatch) 
         assert len(vectors._rows) <= 20 + len(ids)
 
 
+def test_languages_share_the_limit_of_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded_vectors, "_MIN_CACHED_TERMS", 20)
+    monkeypatch.setattr(embedded_vectors, "_MAX_CACHE_BYTES", 0)
+    source = EmbeddingVectorSource(GuardedEmbedding(load_plugin(), "it"))
+    english, german = source.get_vectors("en"), source.get_vectors("de")
+    assert english is not None
+    assert german is not None
+    words = sorted(make_vectors())
+    for start in range(0, 300, 15):
+        for vectors in (english, german):
+            rows = vectors.find_rows([*words[start : start + 15], "owl"])
+            assert vectors.get_vectors(rows).shape == (16, DIMENSIONS)
+        assert len(english._rows) + len(german._rows) <= 20 + 2 * 16
+
+
 def test_subjects_have_similar_terms() -> None:
     vectors = EmbeddingVectorSource(GuardedEmbedding(load_plugin(), "it")).get_vectors("en")
     assert vectors is not None

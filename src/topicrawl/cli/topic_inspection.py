@@ -14,7 +14,7 @@ import click
 from topicrawl import topic as topics
 from topicrawl.cli.embedding_option import add_embedding_option
 from topicrawl.errors import TopicError, UsageError
-from topicrawl.text.embedding import load_vector_source
+from topicrawl.text.embedding import BUILT_IN, load_vector_source
 from topicrawl.topic import Topic
 
 if TYPE_CHECKING:
@@ -88,18 +88,19 @@ def show_command(directory: Path, *, as_json: bool) -> None:
     Example:
       topicrawl topic show geographic-information-systems
     """
-    from topicrawl.builder import load_topic_and_settings
+    from topicrawl.collection.directory import load_crawl_topic
     from topicrawl.collection.store import CollectionStore
     from topicrawl.relevance.multilingual import MultilingualVsm
     from topicrawl.relevance.topic_judge import TopicJudge
 
-    topic, settings = load_topic_and_settings(directory, {})
-    judge = TopicJudge(MultilingualVsm(topic, vector_source=load_vector_source(settings.embedding)))
+    topic = load_crawl_topic(directory)
     store = CollectionStore(directory / "topicrawl.sqlite", readonly=True)
     try:
-        learned = store.get_fact("learned")
+        learned, settings = store.get_fact("learned"), store.get_fact("settings")
     finally:
         store.close()
+    embedding = settings.get("embedding", BUILT_IN) if isinstance(settings, dict) else BUILT_IN
+    judge = TopicJudge(MultilingualVsm(topic, vector_source=load_vector_source(str(embedding))))
     if isinstance(learned, dict):
         judge.restore_state(learned.get("judge"))
     if as_json:

@@ -20,7 +20,7 @@ from topicrawl.text.lexicon import load_lexicon
 from topicrawl.text.term_vectors import Floats, RowNumbers, TermVectors
 
 _BATCH_WORDS = 1024  # words that an embedding receives at a time
-#: Memory of the cached vectors of one language in bytes.
+#: Memory of the cached vectors of all languages in bytes.
 _MAX_CACHE_BYTES = 24 << 20
 _MIN_CACHED_TERMS = 1000
 _SPREAD_WORDS = 2000  # words from all parts of the list, for the centre
@@ -57,6 +57,22 @@ class GuardedEmbedding:
         return _scale_rows(vectors)
 
 
+class VectorCacheLimit:
+    """Limit on the number of cached terms of all languages. When it is exceeded, a new generation of caches starts."""
+
+    def __init__(self, max_terms: int) -> None:
+        self._max_terms = max_terms
+        self.terms = 0  # terms in the caches of the current generation
+        self.generation = 0
+
+    def update_generation(self) -> int:
+        """Start a new generation if there are too many terms. Return the number of the current generation."""
+        if self.terms > self._max_terms:
+            self.generation += 1
+            self.terms = 0
+        return self.generation
+
+
 class EmbeddedVectors(TermVectors):
     """Unit vectors of the terms of one language, computed on demand by an embedding.
 
@@ -65,7 +81,13 @@ class EmbeddedVectors(TermVectors):
     """
 
     def __init__(
-        self, embedding: GuardedEmbedding, language: str, words: Sequence[str], *, top_vectors: Floats
+        self,
+        embedding: GuardedEmbedding,
+        language: str,
+        words: Sequence[str],
+        *,
+        top_vectors: Floats,
+        cache_limit: VectorCacheLimit,
     ) -> None:
         """Estimate the centre, the mean direction and the cosines from the frequent words of the language.
 
@@ -78,7 +100,7 @@ class EmbeddedVectors(TermVectors):
         self._rows: dict[str, int] = {}  # stem → row, or -1
         self._table = np.zeros((0, embedding.dimensions), np.float16)
         self._row_count = 0
-        self._max_terms = max(_MIN_CACHED_TERMS, _MAX_CACHE_BYTES // (2 * embedding.dimensions))
+        self._cache_limit, self._generation = cache_limit, cache_limit.generation
         sample = embedding.embed_words(words[:: max(1, len(words) // _SPREAD_WORDS)])
         sample = sample if sample.any() else top_vectors
         self._centre: Floats = sample[sample.any(axis=1)].mean(axis=0)
@@ -100,10 +122,12 @@ class EmbeddedVectors(TermVectors):
         return [stems[place] for place in np.argsort(-similarities, kind="stable")[:count].tolist()]
 
     def _make_room(self) -> None:
-        if len(self._rows) > self._max_terms:
+        generation = self._cache_limit.update_generation()
+        if generation != self._generation:
+            self._generation = generation
             self._rows.clear()
             self._vocabulary_rows.clear()
-            self._row_count = 0
+            self._table, self._row_count = self._table[:0].copy(), 0
 
     def _look_up_rows(self, stems: Sequence[str]) -> RowNumbers:
         new = list(dict.fromkeys(stem for stem in stems if stem not in self._rows))
@@ -125,6 +149,7 @@ class EmbeddedVectors(TermVectors):
         self._row_count = count
         rows = np.where(known, first + known.cumsum() - 1, -1)
         self._rows.update(zip(stems, rows.tolist(), strict=True))
+        self._cache_limit.terms += len(stems)
 
     def _centre_rows(self, vectors: Floats) -> Floats:
         """Return centred unit vectors. The rows of unknown words stay zero."""
@@ -155,6 +180,7 @@ class EmbeddingVectorSource:
     def __init__(self, embedding: GuardedEmbedding) -> None:
         self._embedding = embedding
         self._vectors: dict[str, EmbeddedVectors | None] = {}
+        self._cache_limit = VectorCacheLimit(max(_MIN_CACHED_TERMS, _MAX_CACHE_BYTES // (2 * embedding.dimensions)))
 
     def get_vectors(self, language: str) -> EmbeddedVectors | None:
         """Return the vectors of a language.
@@ -173,7 +199,7 @@ class EmbeddingVectorSource:
         top_vectors = self._embedding.embed_words(words[:_TOP_WORDS])
         if top_vectors.any(axis=1).sum() < _MIN_KNOWN_WORDS:
             return None
-        return EmbeddedVectors(self._embedding, language, words, top_vectors=top_vectors)
+        return EmbeddedVectors(self._embedding, language, words, top_vectors=top_vectors, cache_limit=self._cache_limit)
 
 
 def _scale_rows(vectors: Floats) -> Floats:

@@ -59,7 +59,8 @@ class Model2VecEmbedding:
 
     def embed_words(self, words: Sequence[str]) -> Floats:
         """Return the means of the vectors of the words' tokens. Words without a known token have rows of zeros."""
-        encodings = self._tokenizer.encode_batch(list(words), add_special_tokens=False)
+        # Not `encode_batch`: it is not faster for single words, and it starts threads, which complicate a fork.
+        encodings = (self._tokenizer.encode(word, add_special_tokens=False) for word in words)
         tokens = [[token for token in encoding.ids if token != self._unknown_id] for encoding in encodings]
         counts = np.array(list(map(len, tokens)), np.int64)
         ids = np.fromiter(chain.from_iterable(tokens), np.int64, int(counts.sum()))
