@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from collections.abc import Mapping
@@ -80,11 +81,36 @@ def test_replaced_model_with_other_dimensions_is_reported(run: Run) -> None:
     with live_site(answer) as (site, _):
         assert crawl(run, site, "--embedding", MODEL, "--pages", 2).code == 0
         write_model2vec(Path("model"), {word: vector[:7] for word, vector in make_vectors().items()})
+        shown = run("topic", "show", "crawl")
+        assert (shown.code, shown.err.count("\n")) == (3, 1)
         resumed = crawl(run, site, "--pages", 9)
         assert resumed.code == 3
         assert "the embedding has 7 dimensions, but had 24 when the state was saved" in resumed.err
         assert run("doctor", "crawl", "--offline", "--repair").code == 0
         assert crawl(run, site, "--pages", 9).code == 0
+
+
+def replace_plugin(text: str) -> None:
+    """Replace the module of the plugin, or remove it if the text is empty."""
+    sys.modules.pop("made_vectors", None)
+    Path("made_vectors.py").write_text(text, "utf-8")
+    if not text:
+        Path("made_vectors.py").unlink()
+    importlib.invalidate_caches()
+
+
+def test_doctor_reports_an_embedding_that_cannot_be_used_and_keeps_the_state(run: Run) -> None:
+    with live_site(answer) as (site, _):
+        assert crawl(run, site, "--embedding", "made_vectors:Vectors", "--pages", 1).code == 0
+    replace_plugin(PLUGIN.replace("rows = [", "raise OSError('no GPU')\n        rows = ["))
+    found = run("doctor", "crawl", "--offline", "--repair")
+    assert "the learned state cannot be checked: made_vectors:Vectors failed: no GPU" in found.out
+    replace_plugin("")
+    found = run("doctor", "crawl", "--offline", "--repair")
+    assert "the settings of the last run are invalid: cannot load the embedding made_vectors" in found.out
+    replace_plugin(PLUGIN)
+    found = run("doctor", "crawl", "--offline")
+    assert (found.code, "can resume from its state after visit 1" in found.out) == (0, True)
 
 
 def test_missing_model_is_reported_in_one_line(run: Run) -> None:

@@ -13,7 +13,7 @@ import click
 
 from topicrawl import topic as topics
 from topicrawl.cli.embedding_option import add_embedding_option
-from topicrawl.errors import TopicError, UsageError
+from topicrawl.errors import DamagedError, TopicError, UsageError
 from topicrawl.text.embedding import BUILT_IN, load_vector_source
 from topicrawl.topic import Topic
 
@@ -102,7 +102,13 @@ def show_command(directory: Path, *, as_json: bool) -> None:
     embedding = settings.get("embedding", BUILT_IN) if isinstance(settings, dict) else BUILT_IN
     judge = TopicJudge(MultilingualVsm(topic, vector_source=load_vector_source(str(embedding))))
     if isinstance(learned, dict):
-        judge.restore_state(learned.get("judge"))
+        try:
+            judge.restore_state(learned.get("judge"))
+        except ValueError as error:
+            raise DamagedError(
+                f"{directory}: the learned state cannot be restored ({error}); `topicrawl doctor {directory} --repair` "
+                "deletes it"
+            ) from error
     if as_json:
         json.dump({**_describe_topic(topic, judge), "sources": judge.expansion.sources}, sys.stdout, ensure_ascii=False)
         click.echo()

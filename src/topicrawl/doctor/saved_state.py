@@ -18,7 +18,7 @@ from topicrawl.collection.store import CollectionStore
 from topicrawl.database import Database, FileLock, translate_errors
 from topicrawl.doctor.databases import AREA, query_count
 from topicrawl.doctor.finding import Finding
-from topicrawl.errors import IdentityError, TopicrawlError
+from topicrawl.errors import IdentityError, PluginError, TopicrawlError
 from topicrawl.frontier.trap_detector import TrapDetector
 from topicrawl.models import JsonValue
 from topicrawl.relevance.multilingual import MultilingualVsm
@@ -27,6 +27,7 @@ from topicrawl.seeds.election import parse_election_result
 from topicrawl.settings import Settings, parse_stored_settings
 from topicrawl.strategies.base import StrategyContext
 from topicrawl.text.embedding import load_vector_source
+from topicrawl.text.term_vectors import VectorSource
 from topicrawl.topic import Topic
 
 #: Errors that `restore_state` may raise for an invalid state.
@@ -48,19 +49,20 @@ def load_facts(store: Database) -> dict[str, Any]:
 
 def check_saved_state(directory: Path, store: Database, known: Mapping[str, Any]) -> Iterator[Finding]:
     """Check whether the crawl can be resumed from its saved state. `known` contains the facts of the store."""
-    topic = settings = None
+    topic = settings = vector_source = None
     try:
         topic = topics.load_topic(directory / "topic.toml")
     except TopicrawlError as error:
         yield AREA.problem("topic.toml", str(error), "correct the file, or restore it from a backup")
     try:
         settings = parse_stored_settings(known.get("settings") or {})
+        vector_source = load_vector_source(settings.embedding)
     except (TopicrawlError, TypeError) as error:
         fix = "run `topicrawl` in the directory of the plugin modules, or give the invalid settings as options"
         yield AREA.problem("settings", f"the settings of the last run are invalid: {error}", fix)
-    if topic is not None and settings is not None:
+    if topic is not None and settings is not None and vector_source is not None:
         yield from _check_identity(directory, known, topic, settings)
-        yield from _check_learned_state(store, known, topic, settings)
+        yield from _check_learned_state(store, known, topic, settings, vector_source=vector_source)
     yield from _check_files(directory)
 
 
@@ -75,7 +77,12 @@ def _check_identity(directory: Path, known: Mapping[str, Any], topic: Topic, set
 
 
 def _check_learned_state(
-    store: Database, known: Mapping[str, Any], topic: Topic, settings: Settings
+    store: Database,
+    known: Mapping[str, Any],
+    topic: Topic,
+    settings: Settings,
+    *,
+    vector_source: VectorSource,
 ) -> Iterator[Finding]:
     """Check that the strategy, the relevance model and the trap detector can restore their learned state."""
     last, learned = query_count(store, "SELECT max(step) FROM visits"), known.get("learned")
@@ -88,13 +95,16 @@ def _check_learned_state(
         return
     try:
         strategy = strategies.create_strategy(settings.strategy)
-        vsm = MultilingualVsm(topic, vector_source=load_vector_source(settings.embedding))
+        vsm = MultilingualVsm(topic, vector_source=vector_source)
         strategy.bind(StrategyContext(topic, vsm, Random(0)))
         strategy.restore_state(cast(JsonValue, learned.get("strategy")))
         if not settings.has_cosine_judge and settings.has_built_in_judge:
             TopicJudge(vsm).restore_state(cast(JsonValue, learned.get("judge")))
         if trap_state := learned.get("trap_detector", learned.get("monotony")):
             TrapDetector().restore_state(trap_state)
+    except PluginError as error:
+        yield AREA.problem("learned", f"the learned state cannot be checked: {error}", "correct the plugin")
+        return
     except _RESTORE_ERRORS as error:
         yield _report_unreadable_state(store, f"{type(error).__name__}: {error}")
         return

@@ -95,6 +95,9 @@ class MultilingualVsm(Vsm):
 class NullVsm(Vsm):
     """Model for a language in which all words of the topic are stop words: every page scores 0."""
 
+    def find_vectors(self) -> None:
+        """Return None: the meaning of stop words says nothing about the topic."""
+
     def _analyse_page(self, page: Page) -> tuple[BagOfWords, float]:
         return super()._analyse_page(page)[0], 0.0
 

@@ -284,10 +284,12 @@ class TopicExpansion:
 
     def check_dimensions(self, dimensions: int) -> None:
         """Raise `ValueError` if restored vectors have another number of dimensions, because the embedding changed."""
-        if self._vector_total is not None and len(self._vector_total) != dimensions:
-            raise ValueError(
-                f"the embedding has {dimensions} dimensions, but had {len(self._vector_total)} when the state was saved"
-            )
+        pages = (*self._sources.values(), *self._examples[True].values(), *self._examples[False].values())
+        for vector in (self._vector_total, *(page.vector for page in pages)):
+            if vector is not None and len(vector) != dimensions:
+                raise ValueError(
+                    f"the embedding has {dimensions} dimensions, but had {len(vector)} when the state was saved"
+                )
 
 
 def _dump_page(page: SourcePage) -> dict[str, Any]:
