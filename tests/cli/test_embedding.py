@@ -85,7 +85,7 @@ def test_replaced_model_with_other_dimensions_is_reported(run: Run) -> None:
         assert (shown.code, shown.err.count("\n")) == (3, 1)
         resumed = crawl(run, site, "--pages", 9)
         assert resumed.code == 3
-        assert "the embedding has 7 dimensions, but had 24 when the state was saved" in resumed.err
+        assert "the embedding has 7 dimensions, but stored vectors have 24" in resumed.err
         assert run("doctor", "crawl", "--offline", "--repair").code == 0
         assert crawl(run, site, "--pages", 9).code == 0
 

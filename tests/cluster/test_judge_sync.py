@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
 
 from topicrawl.cluster.judge_sync import JudgeSync
+from topicrawl.errors import SettingError
 from topicrawl.models import JsonValue, Page
 from topicrawl.relevance.topic_judge import TopicJudge
 from topicrawl.relevance.vsm import Vsm
+from topicrawl.text.embedded_vectors import EmbeddingVectorSource, GuardedEmbedding
 from topicrawl.topic import Topic
 
 TOPIC = Topic.of("dengue fever")
@@ -50,6 +57,29 @@ def test_a_worker_that_joins_later_gets_the_pages_of_the_snapshot() -> None:
     sync.load_snapshot(copy_values(JudgeSync(one, None).export_snapshot()))
     assert late.expansion.terms == one.expansion.terms
     assert sync.export_delta() is None
+
+
+class SmallEmbedding:
+    """Embedding with other dimensions than the vectors of the package."""
+
+    dimensions, languages = 3, None
+
+    def embed_words(self, words: Sequence[str]) -> NDArray[np.float32]:
+        return np.array([[len(word), ord(word[0]), ord(word[-1])] for word in words], np.float32).reshape(-1, 3)
+
+
+def test_pages_with_vectors_of_another_embedding_are_refused() -> None:
+    source = EmbeddingVectorSource(GuardedEmbedding(SmallEmbedding(), "small"))
+    one, other = TopicJudge(Vsm(TOPIC)), TopicJudge(Vsm(TOPIC, vector_source=source.get_vectors))
+    learn_pages(one, 1, 2, 3)
+    learn_pages(other, 4)
+    sync = JudgeSync(one, None)
+    with pytest.raises(SettingError, match="the embedding has 3 dimensions, but stored vectors have 256"):
+        JudgeSync(other, None).load_snapshot(copy_values(sync.export_snapshot()))
+    # A running worker ignores such a delta with a warning, as it does with an unreadable one.
+    with pytest.raises(ValueError, match="the embedding has 3 dimensions"):
+        JudgeSync(other, None).apply_delta(copy_values(sync.export_delta()))
+    assert list(other.expansion.sources) == ["http://a/4"]
 
 
 def test_values_of_a_strategy_alone_are_passed_on_to_the_strategy() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from topicrawl.errors import SettingError
 from topicrawl.models import JsonValue
 from topicrawl.relevance.base import SharesSources
 from topicrawl.strategies.base import SyncProtocol
@@ -48,9 +49,15 @@ class JudgeSync:
         return {"model": model, "sources": dict(self._judge.export_sources())}
 
     def load_snapshot(self, snapshot: JsonValue) -> None:
-        """Replace the state of the strategy, and add the source pages of the other workers."""
+        """Replace the state of the strategy, and add the source pages of the other workers.
+
+        Raise `SettingError` if the other workers have another embedding under the same name.
+        """
         model, sources = _split_values(snapshot)
-        self._add_sources(sources)
+        try:
+            self._add_sources(sources)
+        except ValueError as error:
+            raise SettingError(f"the pages of the other workers cannot be used on this machine: {error}") from error
         if self._strategy_sync is not None and model is not None:
             self._strategy_sync.load_snapshot(model)
 

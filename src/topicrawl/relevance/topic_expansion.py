@@ -253,10 +253,15 @@ class TopicExpansion:
         """Return the best pages as plain values, by URL."""
         return {url: _dump_page(page) for url, page in self._sources.items()}
 
-    def add_sources(self, sources: Mapping[str, JsonValue]) -> None:
-        """Add pages that `export_sources` of another process has returned."""
-        for page in convert(list(sources.values()), list[SourceState], strict=False):
-            self.add_page(_load_page(page), is_source=True)
+    def add_sources(self, sources: Mapping[str, JsonValue], *, dimensions: int | None = None) -> None:
+        """Add pages that `export_sources` of another process has returned.
+
+        Raise `ValueError` and add none if their vectors have another number of dimensions than the given one.
+        """
+        pages = [_load_page(page) for page in convert(list(sources.values()), list[SourceState], strict=False)]
+        _check_dimensions((page.vector for page in pages), dimensions)
+        for page in pages:
+            self.add_page(page, is_source=True)
 
     def get_state(self) -> JsonValue:
         """Return the expansion as plain values."""
@@ -282,14 +287,10 @@ class TopicExpansion:
         self._examples = {True: relevant, False: irrelevant}
         self._terms = None
 
-    def check_dimensions(self, dimensions: int) -> None:
+    def check_dimensions(self, dimensions: int | None) -> None:
         """Raise `ValueError` if restored vectors have another number of dimensions, because the embedding changed."""
         pages = (*self._sources.values(), *self._examples[True].values(), *self._examples[False].values())
-        for vector in (self._vector_total, *(page.vector for page in pages)):
-            if vector is not None and len(vector) != dimensions:
-                raise ValueError(
-                    f"the embedding has {dimensions} dimensions, but had {len(vector)} when the state was saved"
-                )
+        _check_dimensions((self._vector_total, *(page.vector for page in pages)), dimensions)
 
 
 def _dump_page(page: SourcePage) -> dict[str, Any]:
@@ -302,6 +303,13 @@ def _load_page(page: SourceState) -> SourcePage:
     """Return a stored page."""
     vector = None if page.vector is None else unpack_array(page.vector, np.float32)
     return SourcePage(page.url, page.score, page.terms, vector)
+
+
+def _check_dimensions(vectors: Iterable[Floats | None], dimensions: int | None) -> None:
+    """Raise `ValueError` if a vector has another number of dimensions. None as the number allows any."""
+    for vector in vectors:
+        if vector is not None and dimensions is not None and len(vector) != dimensions:
+            raise ValueError(f"the embedding has {dimensions} dimensions, but stored vectors have {len(vector)}")
 
 
 def _compute_mean_terms(pages: Iterable[tuple[SourcePage, float]]) -> dict[str, float]:

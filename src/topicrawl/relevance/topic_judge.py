@@ -128,16 +128,20 @@ class TopicJudge:
         """Restore the values of `get_state`."""
         if state is not None:
             self.expansion.restore_state(state)
-            if (vectors := self.vsm.find_vectors()) is not None:
-                self.expansion.check_dimensions(vectors.dimensions)
+            self.expansion.check_dimensions(self._get_dimensions())
 
     def export_sources(self) -> Mapping[str, JsonValue]:
         """Return the source pages of the expansion, for the other workers of a shared crawl."""
         return self.expansion.export_sources()
 
     def add_sources(self, sources: Mapping[str, JsonValue]) -> None:
-        """Add the source pages of another worker to the expansion."""
-        self.expansion.add_sources(sources)
+        """Add the source pages of another worker to the expansion. Raise `ValueError` if it has other vectors."""
+        self.expansion.add_sources(sources, dimensions=self._get_dimensions())
+
+    def _get_dimensions(self) -> int | None:
+        """Return the number of dimensions of the vectors, or None if the language of the topic has no vectors."""
+        vectors = self.vsm.find_vectors()
+        return None if vectors is None else vectors.dimensions
 
     def get_extractor(self, page: Page) -> PageEvidenceExtractor:
         """Return the evidence extractor for the language of a page."""

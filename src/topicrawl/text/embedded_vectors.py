@@ -98,7 +98,7 @@ class EmbeddedVectors(TermVectors):
         stems = load_lexicon(language).compute_terms(list(words))
         self._words_by_stem = dict(zip(reversed(stems), reversed(words), strict=True))
         self._rows: dict[str, int] = {}  # stem → row, or -1
-        self._table = np.zeros((0, embedding.dimensions), np.float16)
+        self._table = np.zeros((0, embedding.dimensions), np.float32)
         self._row_count = 0
         self._cache_limit, self._generation = cache_limit, cache_limit.generation
         sample = embedding.embed_words(words[:: max(1, len(words) // _SPREAD_WORDS)])
@@ -113,7 +113,7 @@ class EmbeddedVectors(TermVectors):
 
     def get_vectors(self, rows: RowNumbers) -> Floats:
         """Return the unit vectors of rows."""
-        return self._table[rows].astype(np.float32)
+        return self._table[rows]
 
     def find_nearest(self, vector: Floats, count: int) -> list[str]:
         """Return those stems of frequent words whose vectors are closest to a vector, the closest first."""
@@ -142,7 +142,7 @@ class EmbeddedVectors(TermVectors):
         known = vectors.any(axis=1)
         first, count = self._row_count, self._row_count + int(known.sum())
         if count > len(self._table):
-            grown = np.zeros((max(count, 2 * len(self._table)), self.dimensions), np.float16)
+            grown = np.zeros((max(count, 2 * len(self._table)), self.dimensions), np.float32)
             grown[:first] = self._table[:first]
             self._table = grown
         self._table[first:count] = vectors[known]
@@ -180,7 +180,7 @@ class EmbeddingVectorSource:
     def __init__(self, embedding: GuardedEmbedding) -> None:
         self._embedding = embedding
         self._vectors: dict[str, EmbeddedVectors | None] = {}
-        self._cache_limit = VectorCacheLimit(max(_MIN_CACHED_TERMS, _MAX_CACHE_BYTES // (2 * embedding.dimensions)))
+        self._cache_limit = VectorCacheLimit(max(_MIN_CACHED_TERMS, _MAX_CACHE_BYTES // (4 * embedding.dimensions)))
 
     def get_vectors(self, language: str) -> EmbeddedVectors | None:
         """Return the vectors of a language.

@@ -67,10 +67,12 @@ class Model2VecEmbedding:
         vectors = self._vectors[ids if self._mapping is None else self._mapping[ids]].astype(np.float32)
         if self._weights is not None:
             vectors *= self._weights[ids].astype(np.float32)[:, None]
-        sums = np.zeros((len(words), self.dimensions), np.float32)
-        np.add.at(sums, np.arange(len(words)).repeat(counts), vectors)
-        sums /= np.maximum(counts, 1).astype(np.float32)[:, None]
-        return sums
+        means = np.zeros((len(words), self.dimensions), np.float32)
+        known = counts > 0
+        if known.any():
+            sums = np.add.reduceat(vectors, (counts.cumsum() - counts)[known])
+            means[known] = sums / counts[known].astype(np.float32)[:, None]
+        return means
 
 
 def load_tokenizer(path: Path) -> tuple[Tokenizer, str]:
@@ -119,7 +121,8 @@ def read_tensor(path: Path, name: str, *, shape: tuple[int, ...], is_optional: b
     is_complete = end - start == prod(tensor.shape) * dtype.itemsize and data_start + end <= path.stat().st_size
     if start < 0 or not is_complete:
         raise SettingError(f"{path} is truncated: the data of {name} is incomplete")
-    return np.memmap(path, dtype, "r", offset=data_start + start, shape=tuple(tensor.shape))
+    # A plain array, because indexing a `memmap` is slower.
+    return np.memmap(path, dtype, "r", offset=data_start + start, shape=tuple(tensor.shape)).view(np.ndarray)
 
 
 def _read_header(path: Path) -> tuple[dict[str, TensorInfo], int]:
