@@ -17,7 +17,7 @@ from tests.helpers.live_site import live_site
 from topicrawl import Settings, Topic, open_crawl
 from topicrawl.search import SearchServer
 from topicrawl.web.app import create_app, secure_app
-from topicrawl.web.server import bind_socket
+from topicrawl.web.server import bind_socket, create_server_config
 from topicrawl.web.site import Site
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'>"
@@ -112,7 +112,7 @@ def serve_collections(
     app = create_app(directories, config=config, peers=peers)
     listener = bind_socket("127.0.0.1", 0)
     secured = secure_app(app, host_names=["127.0.0.1", "localhost"], token=token)
-    server = uvicorn.Server(uvicorn.Config(secured, log_level="error", lifespan="on", http="h11", ws="none"))
+    server = uvicorn.Server(create_server_config(secured))
     thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), daemon=True)
     thread.start()
     try:

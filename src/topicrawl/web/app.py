@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import ExceptionHandler
 
 from topicrawl.search import LocalServer, SearchServer
 from topicrawl.web import actions, api, compare, pages, review, search, teach
@@ -89,6 +91,11 @@ async def _handle_http_error(request: Request, error: Exception) -> Response:
     return site.render_page("error.html", code=status, status=status, message=message)
 
 
+async def _handle_disconnect(request: Request, error: Exception) -> Response:
+    """Return an empty response for a client that has closed the connection before its request was complete."""
+    return Response(status_code=400)
+
+
 @asynccontextmanager
 async def _run_lifespan(app: Starlette) -> AsyncIterator[None]:
     site: Site = app.state.site
@@ -108,7 +115,12 @@ def create_app(
     `directories` are crawls or directories that contain crawls, `config` is the settings file of crawls started by the
     server, and `peers` are remote servers to search. With `use_subprocess`, a separate process updates the indexes.
     """
-    handlers = {404: _handle_http_error, 405: _handle_http_error, 500: _handle_http_error}
+    handlers: dict[Any, ExceptionHandler] = {
+        404: _handle_http_error,
+        405: _handle_http_error,
+        500: _handle_http_error,
+        ClientDisconnect: _handle_disconnect,
+    }
     app = Starlette(routes=_build_routes(), exception_handlers=handlers, lifespan=_run_lifespan)
     registry = CollectionRegistry(directories)
     app.state.site = Site(

@@ -11,11 +11,10 @@ from typing import Any
 import uvicorn
 
 from topicrawl.errors import UsageError
+from topicrawl.web.connections import IDLE_SECONDS, MAX_CONNECTIONS, TimedHttpProtocol
 from topicrawl.web.security import AsgiApp
 
 LoopRunner = Callable[[Coroutine[Any, Any, None]], None]
-_MAX_CONNECTIONS = 400  # concurrent connections; the server refuses more with status 503
-_KEEP_ALIVE_SECONDS = 30  # seconds after which an idle connection is closed
 
 
 def run_server(
@@ -26,23 +25,27 @@ def run_server(
     Calls `on_listening` with the port when the server accepts connections. `run` runs the event loop.
     """
     listener = bind_socket(host, port)
-    config = uvicorn.Config(
+    server = _NotifyingServer(create_server_config(app), lambda: on_listening(listener.getsockname()[1]))
+    with contextlib.suppress(KeyboardInterrupt):
+        run(server.serve(sockets=[listener]))
+
+
+def create_server_config(app: AsgiApp) -> uvicorn.Config:
+    """Return the settings of the server, with its limits and timeouts."""
+    return uvicorn.Config(
         app,
         log_level="warning",
         access_log=False,
         lifespan="on",
-        limit_concurrency=_MAX_CONNECTIONS,
+        limit_concurrency=MAX_CONNECTIONS,
         server_header=False,
-        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=3,
         h11_max_incomplete_event_size=32768,
-        http="h11",
+        http=TimedHttpProtocol,
         ws="none",
         proxy_headers=False,
     )
-    server = _NotifyingServer(config, lambda: on_listening(listener.getsockname()[1]))
-    with contextlib.suppress(KeyboardInterrupt):
-        run(server.serve(sockets=[listener]))
 
 
 class _NotifyingServer(uvicorn.Server):
