@@ -54,6 +54,15 @@ def make_page(number: int, *words: str) -> tuple[str, str, str]:
     return f"http://www.a.example/{number}", f"Page {number}", " ".join(words)
 
 
+def create_wide_collection(directory: Path) -> Path:
+    """Create a collection in whose titles six prefixes of three letters match 500 words each: baa…, bab… to baf…."""
+    pages = []
+    for number, prefix in enumerate(f"ba{letter}" for letter in "abcdef"):
+        words = [f"{prefix}{chr(97 + at // 26)}{chr(97 + at % 26)}x" for at in range(500)]
+        pages.append((f"http://www.a.example/{number}", " ".join(words), prefix))
+    return create_collection(directory, pages)
+
+
 @asynccontextmanager
 async def serve_peer_api(server: LocalServer, log: list[str] | None = None) -> AsyncIterator[str]:
     """Serve the peer API of a server and yield its address; append the requests to `log`."""

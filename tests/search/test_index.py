@@ -20,10 +20,11 @@ from topicrawl.collection import annotations as annotation_log
 from topicrawl.collection.annotations import AnnotationLabel
 from topicrawl.collection.store import CollectionStore
 from topicrawl.errors import CollectionError, UsageError
-from topicrawl.search import Query, SearchIndex, indexing, page_reader, reader_pool
+from topicrawl.search import Query, SearchIndex, bm25, indexing, page_reader, reader_pool
 from topicrawl.search.index import update_index
 from topicrawl.search.indexing import IndexWriter
 from topicrawl.search.query import QueryClause, parse_query
+from topicrawl.search.query_limits import QueryDeadline
 
 PAGES = [
     ("http://www.a.example/owls", "Owls of the night", "Most owls hunt at night. A barn owl nests in barns."),
@@ -113,10 +114,27 @@ def test_postings_have_exact_counts(tmp_path: Path) -> None:
     directory = create_collection(tmp_path / "c", [make_page(number, text) for number, text in enumerate(texts)])
     index = SearchIndex.open_updated(directory)
     with index._read_snapshot():
-        owl_postings = index._get_postings(QueryClause(("owl",)))
-        night_postings = index._get_postings(QueryClause(("night",)))
+        owl_postings = index._get_postings(QueryClause(("owl",)), QueryDeadline())
+        night_postings = index._get_postings(QueryClause(("night",)), QueryDeadline())
     assert owl_postings.counts.tolist() == [1, 2, 5, 9, 30]
     assert night_postings.counts.tolist() == [19, 18, 15, 18, 18]
+    index.close()
+
+
+def test_a_word_and_a_prefix_in_the_same_field_have_their_own_statistics(index: SearchIndex) -> None:
+    stats = index.get_statistics(parse_query(Query("title:nig title:nig*")))
+    assert stats.pages_with == {"title:nig": 0, "title:nig*": 2}
+
+
+def test_only_copies_are_selected_in_few_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = create_collection(tmp_path / "owls", (make_page(number, "owls") for number in range(300)))
+    index = SearchIndex.open_updated(directory)
+    passes: list[int] = []
+    select = bm25.select_highest
+    monkeypatch.setattr(bm25, "select_highest", lambda *values: (passes.append(1), select(*values))[1])
+    result = index.search(Query("owls", 2))
+    assert (len(result.hits), result.total) == (1, 300)
+    assert len(passes) < 10
     index.close()
 
 

@@ -14,6 +14,7 @@ from topicrawl.search import segments
 from topicrawl.search.index_file import open_index
 from topicrawl.search.postings import PostingsReader
 from topicrawl.search.query import QueryClause
+from topicrawl.search.query_limits import QueryDeadline
 from topicrawl.search.segments import SegmentWriter, build_segment, load_segment
 from topicrawl.search.term_ids import TermIdAllocator
 
@@ -85,7 +86,7 @@ def test_postings_of_words_phrases_fields_and_prefixes_equal_a_scan_of_the_pages
         QueryClause(phrase, field),
         QueryClause(("owl",), is_prefix=True),
     ):
-        found = reader.get_postings(clause)
+        found = reader.get_postings(clause, QueryDeadline())
         assert list(zip(found.numbers.tolist(), found.counts.tolist(), strict=True)) == scan_pages(pages, clause)
     assert reader.get_frequency("hen") == len(scan_pages(pages, QueryClause(("hen",))))
 
@@ -93,14 +94,14 @@ def test_postings_of_words_phrases_fields_and_prefixes_equal_a_scan_of_the_pages
 def test_small_segments_are_merged_and_cached_postings_stay_valid(tmp_path: Path) -> None:
     pages = [(["owl"], ["bat"] * (at % 3), []) for at in range(70)]
     reader = write_index(tmp_path, pages[:30], 1)
-    assert len(reader.get_postings(QueryClause(("bat",))).numbers) == 20
+    assert len(reader.get_postings(QueryClause(("bat",)), QueryDeadline()).numbers) == 20
     database = reader._database
     with database.transaction():
         SegmentWriter(database).add_segment(
             build_segment(31, np.array([0, 1] * 40, np.int32), np.array([(1, 1, 0)] * 40))
         )
     reader.set_page_count(70)
-    assert len(reader.get_postings(QueryClause(("bat",))).numbers) == 60
+    assert len(reader.get_postings(QueryClause(("bat",)), QueryDeadline()).numbers) == 60
     rows = database.execute("SELECT key, first, last FROM segments ORDER BY first").fetchall()
     assert len(rows) < 10
     assert [first for _, first, _ in rows] == [1, *(last + 1 for _, _, last in rows[:-1])]
@@ -111,4 +112,4 @@ def test_small_segments_are_merged_and_cached_postings_stay_valid(tmp_path: Path
 
 def test_pages_without_words_can_be_indexed(tmp_path: Path) -> None:
     reader = write_index(tmp_path, [([], [], [])] * 5, 2)
-    assert not len(reader.get_postings(QueryClause(("owl",))).numbers)
+    assert not len(reader.get_postings(QueryClause(("owl",)), QueryDeadline()).numbers)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers.search_collections import LOOPBACK
+from tests.helpers.search_collections import LOOPBACK, create_collection, create_wide_collection
 from tests.helpers.web_client import WebClient, serve_collections
 
 from topicrawl import Topic
@@ -142,3 +142,18 @@ def test_similar_pages_and_overlaps_include_other_servers(servers: Servers) -> N
     assert url not in [hit["url"] for hit in similar]
     result = json.loads(servers.front.get("/api/search", q="chess", overlap="1").text)
     assert result["overlaps"] == []
+
+
+def test_an_expensive_query_is_reported_with_the_hits_of_the_other_collections(tmp_path: Path) -> None:
+    create_wide_collection(tmp_path / "wide")
+    create_collection(tmp_path / "small", [("http://www.a.example/9", "baaaax", "owls")])
+    for directory in tmp_path.iterdir():
+        update_index(directory)
+    with serve_collections([tmp_path]) as client:
+        found = search_json(client, " ".join(f"title:ba{letter}*" for letter in "abcdef"))
+        page = client.get("/search", q=" ".join(f"title:ba{letter}*" for letter in "abcdef")).text
+    troubles = {report["name"]: report["trouble"] for report in found["asked"]}
+    assert troubles["small"] == ""
+    assert "use longer or fewer prefixes" in troubles["wide"]
+    assert "use longer or fewer prefixes" in page
+    assert [hit["url"] for hit in found["hits"]] == ["http://www.a.example/9"]

@@ -35,6 +35,7 @@ from topicrawl.search.models import Query, SearchHit
 from topicrawl.search.page_vectors import build_page_vector
 from topicrawl.search.postings import Postings, PostingsReader, merge_postings
 from topicrawl.search.query import ParsedQuery, QueryClause, parse_query
+from topicrawl.search.query_limits import QueryDeadline, check_prefix_words
 from topicrawl.search.snippets import Snippet, SnippetBuilder
 from topicrawl.urls import canonicalize_url, fingerprint
 
@@ -98,7 +99,7 @@ class SearchIndex:
     def get_statistics(self, query: ParsedQuery) -> CorpusStats:
         """Return the corpus statistics of this index for the clauses of a query."""
         with self._read_snapshot():
-            return self._compute_stats(query)
+            return self._compute_stats(query, QueryDeadline())
 
     def search(self, query: Query, stats: CorpusStats | None = None) -> CollectionHits:
         """Return the best hits, scored with the given corpus statistics or else those of this index.
@@ -111,14 +112,15 @@ class SearchIndex:
         """Search like `search`, and also return the corpus statistics that were used."""
         parsed_query = parse_query(query)
         with self._read_snapshot():
-            stats = self._compute_stats(parsed_query) if stats is None else stats
-            scores, mask = self._score_pages(parsed_query, stats)
+            deadline = QueryDeadline()
+            stats = self._compute_stats(parsed_query, deadline) if stats is None else stats
+            scores, mask = self._score_pages(parsed_query, stats, deadline)
             for url in query.without:
                 mask[self._find_page_numbers(url)] = False
             matching = np.flatnonzero(mask)
             shown = [clause for clause in parsed_query.clause_weights if not stats.is_too_common(clause.key)]
             snippets = SnippetBuilder({stem for clause in shown for form in self._stem_clause(clause) for stem in form})
-            best = self._select_best(matching, scores, query.offset + query.count)
+            best = self._select_best(matching, scores, query.offset + query.count, deadline=deadline)
             texts = self._load_texts([row.number for row, _ in best])
             hits = tuple(
                 self._build_hit(
@@ -128,19 +130,21 @@ class SearchIndex:
             )
             return stats, CollectionHits(hits, len(matching))
 
-    def _compute_stats(self, query: ParsedQuery) -> CorpusStats:
-        pages_with = {clause.key: len(self._get_postings(clause).numbers) for clause in query.clauses}
+    def _compute_stats(self, query: ParsedQuery, deadline: QueryDeadline) -> CorpusStats:
+        self._check_prefixes(query)
+        pages_with = {clause.key: len(self._get_postings(clause, deadline).numbers) for clause in query.clauses}
         return CorpusStats(self._metadata.page_count, self._metadata.word_count, pages_with)
 
     def _select_best(
-        self, matching: NDArray[np.intp], scores: bm25.Scores, count: int
+        self, matching: NDArray[np.intp], scores: bm25.Scores, count: int, *, deadline: QueryDeadline
     ) -> list[tuple[IndexedPage, list[str]]]:
         """Return the `count` pages with the best scores, each text once, with the other URLs of the text."""
         selected: dict[str, tuple[IndexedPage, list[str]]] = {}
         done = 0
         while len(selected) < count and done < len(matching):
+            deadline.check()
             # Some of the best pages may be duplicates, so read a few more than requested; one pass is usually enough.
-            until = min(done + count + _EXTRA_PAGES, len(matching))
+            until = min(2 * done + count + _EXTRA_PAGES, len(matching))
             best = matching[bm25.select_highest(scores[matching], until)]
             order = best[np.lexsort((best, -scores[best]))][done:until].tolist()
             rows = self._load_rows(order)
@@ -189,8 +193,14 @@ class SearchIndex:
             finally:
                 self._database.execute("COMMIT")
 
-    def _score_pages(self, query: ParsedQuery, stats: CorpusStats) -> tuple[bm25.Scores, Mask]:
+    def _check_prefixes(self, query: ParsedQuery) -> None:
+        """Raise `CollectionError` if the prefixes of a query match too many words."""
+        prefixes = (clause for clause in query.clauses if clause.is_prefix)
+        check_prefix_words(sum(map(self._reader.count_prefix_words, prefixes)))
+
+    def _score_pages(self, query: ParsedQuery, stats: CorpusStats, deadline: QueryDeadline) -> tuple[bm25.Scores, Mask]:
         """Return the score of every page, and the mask of the matching pages."""
+        self._check_prefixes(query)
         lengths = self._metadata.lengths
         scores = np.zeros(len(lengths), np.float32)
         matching = np.zeros(len(lengths), np.bool_)
@@ -198,7 +208,7 @@ class SearchIndex:
             clause: weight for clause, weight in query.clause_weights.items() if not stats.is_too_common(clause.key)
         }
         for clause, weight in (selective or query.clause_weights).items():
-            postings = self._get_postings(clause)
+            postings = self._get_postings(clause, deadline)
             bm25.add_scores(
                 scores, postings, weight * stats.idf(clause.key), self._metadata.get_length_norms(stats.mean_length)
             )
@@ -209,10 +219,10 @@ class SearchIndex:
         matching &= self._metadata.filter_pages(query.filters)
         for clause in query.required:
             required = np.zeros(len(lengths), np.bool_)
-            required[self._get_postings(clause).numbers] = True
+            required[self._get_postings(clause, deadline).numbers] = True
             matching &= required
         for clause in query.excluded:
-            matching[self._get_postings(clause).numbers] = False
+            matching[self._get_postings(clause, deadline).numbers] = False
         return scores, matching
 
     def _stem_clause(self, clause: QueryClause) -> list[tuple[str, ...]]:
@@ -221,9 +231,9 @@ class SearchIndex:
             return [clause.words]
         return list(dict.fromkeys(tuple(map(get_lexicon(language).stem, clause.words)) for language in self._languages))
 
-    def _get_postings(self, clause: QueryClause) -> Postings:
+    def _get_postings(self, clause: QueryClause, deadline: QueryDeadline) -> Postings:
         return merge_postings(
-            [self._reader.get_postings(replace(clause, words=form)) for form in self._stem_clause(clause)]
+            [self._reader.get_postings(replace(clause, words=form), deadline) for form in self._stem_clause(clause)]
         )
 
     def _compute_idf(self, terms: Sequence[str]) -> Mapping[str, float]:

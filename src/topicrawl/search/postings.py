@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from topicrawl.database import Database
 from topicrawl.errors import DamagedError
 from topicrawl.search.query import QueryClause
+from topicrawl.search.query_limits import QueryDeadline
 from topicrawl.search.segments import (
     POSITIONS_PER_PAGE,
     TEXT_START,
@@ -77,13 +78,16 @@ class PostingsReader:
         self._page_count = pages
         self._segments = self._database.execute("SELECT key, first, last FROM segments ORDER BY first").fetchall()
 
-    def get_postings(self, clause: QueryClause) -> Postings:
-        """Return the postings of a clause whose words are stems. Raise `DamagedError` if they cannot be decoded."""
+    def get_postings(self, clause: QueryClause, deadline: QueryDeadline) -> Postings:
+        """Return the postings of a clause whose words are stems.
+
+        Raise `DamagedError` if they cannot be decoded, and `CollectionError` after the deadline of the query.
+        """
         until, cached = self._cache.pop(clause, (0, NO_POSTINGS))
         self._cached_count -= len(cached.numbers)
         if until < self._page_count:
             with _damage_on_error(self._database.path):
-                cached = _append_postings(cached, self._read_postings(clause, until))
+                cached = _append_postings(cached, self._read_postings(clause, until, deadline))
         self._cache[clause] = self._page_count, cached
         self._cached_count += len(cached.numbers)
         while self._cached_count > _MAX_CACHED_POSTINGS and len(self._cache) > 1:
@@ -94,8 +98,9 @@ class PostingsReader:
     def get_frequency(self, stem: str) -> int:
         """Return the number of pages that contain a stem, without reading its postings."""
         clause = QueryClause((stem,))
-        if clause in self._cache:
-            return len(self.get_postings(clause).numbers)
+        until, cached = self._cache.get(clause, (-1, NO_POSTINGS))
+        if until == self._page_count:
+            return len(cached.numbers)
         frequency = self._frequencies.get(stem)
         if frequency is None:
             ids = self._find_term_ids(clause)[0]
@@ -105,21 +110,24 @@ class PostingsReader:
             self._frequencies[stem] = frequency
         return frequency
 
-    def _read_postings(self, clause: QueryClause, until: int) -> list[Postings]:
+    def count_prefix_words(self, clause: QueryClause) -> int:
+        """Return the number of words of the index that a prefix matches."""
+        return len(self._find_term_ids(clause)[0])
+
+    def _read_postings(self, clause: QueryClause, until: int, deadline: QueryDeadline) -> list[Postings]:
         """Return the postings of the pages after page number `until`, one item per segment."""
         ids = self._find_term_ids(clause)
         if not all(ids):
             return []
         newer = [segment for segment in self._segments if segment[2] > until]
         if len(ids) > 1 or clause.column:
-            low, high = _COLUMN_POSITIONS[clause.column]
-            postings = (self._read_phrase(key, first, ids, low, high) for key, first, _ in newer)
-        elif len(ids[0]) > 1:
-            postings = (
-                merge_postings([self._read_term(key, first, term) for term in ids[0]]) for key, first, _ in newer
-            )
+            span = _COLUMN_POSITIONS[clause.column]
+            postings = (self._read_phrase(key, first, ids, span=span, deadline=deadline) for key, first, _ in newer)
         else:
-            postings = (self._read_term(key, first, ids[0][0]) for key, first, _ in newer)
+            postings = (
+                merge_postings([self._read_term(key, first, term, deadline=deadline) for term in ids[0]])
+                for key, first, _ in newer
+            )
         return [_postings_after(item, until) for item in postings if len(item.numbers)]
 
     def _find_term_ids(self, clause: QueryClause) -> list[list[int]]:
@@ -149,8 +157,9 @@ class PostingsReader:
         start = int(head[terms : terms + at].sum())
         return row[0], start, start + int(head[terms + at]), row[2]
 
-    def _read_term(self, key: int, first: int, term: int) -> Postings:
+    def _read_term(self, key: int, first: int, term: int, *, deadline: QueryDeadline) -> Postings:
         """Return the postings of one term in one segment."""
+        deadline.check()
         block = self._find_block(_SELECT_BLOCK, key, term)
         if block is None:
             return NO_POSTINGS
@@ -158,11 +167,19 @@ class PostingsReader:
         pages, counts = decode_pages(self._decompress(body))
         return Postings(pages[start:stop] + np.int32(first), counts[start:stop].astype(np.float32))
 
-    def _read_phrase(self, key: int, first: int, term_ids: Sequence[Sequence[int]], low: int, high: int) -> Postings:
-        """Return the postings of a phrase in one segment, with positions from `low` to below `high` only."""
+    def _read_phrase(
+        self,
+        key: int,
+        first: int,
+        term_ids: Sequence[Sequence[int]],
+        *,
+        span: tuple[int, int],
+        deadline: QueryDeadline,
+    ) -> Postings:
+        """Return the postings of a phrase in one segment, with positions in the half-open `span` only."""
         terms = []
         for ids in term_ids:
-            found = (self._read_positions(key, term) for term in ids)
+            found = (self._read_positions(key, term, deadline) for term in ids)
             terms.append([positions for positions in found if positions is not None])
         # Start with the rarest word: the positions of the others are needed only in the pages that contain it.
         order = sorted(range(len(term_ids)), key=lambda offset: sum(len(term.pages) for term in terms[offset]))
@@ -172,7 +189,7 @@ class PostingsReader:
                 break
             starts = _intersect(starts, _merge_positions(terms[offset], starts >> _POSITION_BITS) - offset)
         position = starts & (POSITIONS_PER_PAGE - 1)
-        inside = (position >= low) & (position < high)
+        inside = (position >= span[0]) & (position < span[1])
         starts, position = starts[inside], position[inside]
         if not len(starts):
             return NO_POSTINGS
@@ -181,8 +198,9 @@ class PostingsReader:
         counts = np.add.reduceat(np.where(position < TEXT_START, TITLE_WEIGHT, 1), page_starts)
         return Postings(numbers[page_starts].astype(np.int32) + np.int32(first), counts.astype(np.float32))
 
-    def _read_positions(self, key: int, term: int) -> _TermPositions | None:
+    def _read_positions(self, key: int, term: int, deadline: QueryDeadline) -> _TermPositions | None:
         """Return the pages and positions of a term in one segment."""
+        deadline.check()
         block = self._find_block(_SELECT_BLOCK, key, term)
         if block is None:
             return None

@@ -55,8 +55,8 @@ class QueryClause:
         ('title:"dengue fever"', 'vaccin*')
         """
         text = " ".join(self.words)
-        text = f'"{text}"' if len(self.words) > 1 else text
-        return f"{self.column}:{text}" if self.column else f"{text}*" if self.is_prefix else text
+        text = f'"{text}"' if len(self.words) > 1 else f"{text}*" if self.is_prefix else text
+        return f"{self.column}:{text}" if self.column else text
 
 
 @dataclass(frozen=True, slots=True)
