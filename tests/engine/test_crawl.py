@@ -323,6 +323,27 @@ def test_what_is_in_flight_at_the_end_has_some_seconds_and_no_more(end: str) -> 
     assert asyncio.run(crawl.frontier.get_counts()).waiting == 1
 
 
+class LateCrawl(Crawl):
+    """A crawl whose time runs out between its check of the limits and its wait for an event."""
+
+    async def _wait_for_event(self) -> None:
+        while self.context.clock() < self._deadline:
+            await asyncio.sleep(0.01)
+        await super()._wait_for_event()
+
+
+def test_a_crawl_ends_if_the_time_runs_out_just_before_it_waits() -> None:
+    async def fetch_forever(link: Link) -> Response:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    crawl = rig({}, budget=CrawlLimits(seconds=0.05, grace_seconds=0.05))
+    context = replace(crawl.crawl.context, fetch=fetch_forever, clock=time.monotonic)
+    crawl.crawl = LateCrawl(context, crawl.budget)
+    asyncio.run(asyncio.wait_for(crawl.go(), 20))
+    assert crawl.crawl.stop_reason == StopReason.TIME
+
+
 def test_a_fetch_that_takes_for_ever_is_a_timeout() -> None:
     crawl = rig({A: html()}, budget=CrawlLimits(fetch_timeout=0.01, attempts=1))
 

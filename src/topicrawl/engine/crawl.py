@@ -40,6 +40,8 @@ from topicrawl.relevance.base import LearnsFromPages
 _POLL_SECONDS = 0.05  # minimum seconds between two checks for links that can be leased
 _RECHECK_SECONDS = 1.0  # maximum seconds between two checks whether poor links may be fetched
 _BATCH_SIZE = 16  # maximum number of pages that are stored in one transaction
+#: Stop reasons after which the running fetches have a grace period.
+_REASONS_WITH_GRACE = (StopReason.TIME, StopReason.INTERRUPTED, StopReason.FINISHED, StopReason.FOUND)
 
 
 @dataclass
@@ -175,7 +177,7 @@ class Crawl:
             self.stop_reason = goal
             return True
         full = self._get_stop_reason()
-        if full not in (StopReason.TIME, StopReason.INTERRUPTED, StopReason.FINISHED, StopReason.FOUND):
+        if full not in _REASONS_WITH_GRACE:
             return False
         self._grace_ends_at = min(self._grace_ends_at, self.context.clock() + self.limits.grace_seconds)
         if self.context.clock() < self._grace_ends_at:
@@ -260,7 +262,10 @@ class Crawl:
         """Wait until a fetch finishes, a host becomes ready, the time limit is reached or the crawl is interrupted."""
         timer = None
         wait = self._grace_ends_at - self.context.clock()
-        if not self._get_stop_reason():
+        stop_reason = self._get_stop_reason()
+        if stop_reason in _REASONS_WITH_GRACE and wait == inf:
+            return  # the time limit was reached after the last check, so the grace period has not started yet
+        if not stop_reason:
             wait = min(wait, self._deadline - self.context.clock())
             if self._count_free_slots() > 0 and not self.paused:
                 limits = self._get_lease_limits()
