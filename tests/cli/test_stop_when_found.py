@@ -65,6 +65,7 @@ def test_a_crawl_with_few_pages_has_no_estimate(run) -> None:  # type: ignore[no
         ran = run("crawl", "dengue fever", "--seed", f"{address}/0", *OPTIONS, "--pages", 8, "--json")
     stop = json.loads(ran.out.splitlines()[-1])
     assert stop["outlook"]["words"] == "too early to tell"
+    assert (stop["outlook"]["recall"], stop["outlook"]["remaining_high"]) == (None, None)
     assert "too early to tell: 8 relevant pages" in run("status", "dengue-fever").out
 
 

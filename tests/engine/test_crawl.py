@@ -327,8 +327,7 @@ class LateCrawl(Crawl):
     """A crawl whose time runs out between its check of the limits and its wait for an event."""
 
     async def _wait_for_event(self) -> None:
-        while self.context.clock() < self._deadline:
-            await asyncio.sleep(0.01)
+        await asyncio.sleep(max(0.0, self._deadline - self.context.clock()) + 0.01)
         await super()._wait_for_event()
 
 

@@ -60,6 +60,7 @@ def test_a_client_is_answered_while_1000_connections_are_unfinished(tmp_path: Pa
         assert min(seconds) < 1
 
 
+@LONG
 def test_an_interrupted_upload_is_not_logged_as_an_error(tmp_path: Path) -> None:
     with run_server_process(tmp_path) as (process, line):
         client = create_client(line)

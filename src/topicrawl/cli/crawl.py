@@ -6,6 +6,7 @@ import logging
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -253,7 +254,7 @@ async def run_crawl(
             async with expose_crawl_metrics(options.metrics, crawl, progress, directory=directory) as address:
                 if address and not options.is_quiet:
                     click.echo(f"metrics at {address}", err=True)
-                stop = await _show_visits(crawl, progress, display)
+                stop = await _show_visits(crawl, progress, display, directory=directory)
     _print_summary(options, directory, stop, progress)
     if stop == StopReason.INTERRUPTED:
         return EXIT_INTERRUPTED
@@ -268,10 +269,10 @@ def contains_crawl(directory: Path) -> bool:
     return directories.contains_crawl(directory)
 
 
-async def _show_visits(crawl: Crawl, progress: CrawlProgress, display: CrawlDisplay) -> StopReason:
+async def _show_visits(crawl: Crawl, progress: CrawlProgress, display: CrawlDisplay, *, directory: Path) -> StopReason:
     """Run the crawl, show its visits, and return the reason why it stopped."""
     log = logging.getLogger("topicrawl")
-    restore = install_signal_handlers(crawl.interrupt, quiet=isinstance(display, LogDisplay))
+    restore = install_signal_handlers(crawl.interrupt, announce=lambda: display.show_interrupt(crawl.in_flight))
     log.info("start: %d pages so far", progress.pages, extra={"event": "start", "pages": progress.pages})
     import asyncio  # not needed for `--help`
 
@@ -285,6 +286,8 @@ async def _show_visits(crawl: Crawl, progress: CrawlProgress, display: CrawlDisp
         restore()
         reason = crawl.stop_reason or StopReason.INTERRUPTED
         counts = await _count_links(crawl, progress)
+        if sys.exception() is None:  # reading the collection could hide another error
+            _load_counts(directory, progress)
         log.info("stop: %s, %s", reason, progress.format_line(counts), extra={"event": "stop", "reason": str(reason)})
         display.stop(progress, counts, reason)
     return reason
@@ -316,14 +319,27 @@ def _load_progress(directory: Path, topic: Topic, settings: Settings) -> CrawlPr
     from topicrawl.collection.store import CollectionStore
 
     progress = CrawlProgress(topic, settings.pages, settings.relevant)
+    _load_counts(directory, progress)
     store = CollectionStore(directory / "topicrawl.sqlite", readonly=True)
     try:
-        progress.pages, progress.relevant = queries.count_relevant_pages(store, topic.threshold)
-        progress.failures.update(queries.count_failures(store))
+        progress.first_step, _ = queries.get_progress(store)
         progress.hosts.update(queries.count_pages_by_host(store))
     finally:
         store.close()
     return progress
+
+
+def _load_counts(directory: Path, progress: CrawlProgress) -> None:
+    """Set the numbers of pages, relevant pages and failures to those of the collection."""
+    from topicrawl.collection import queries
+    from topicrawl.collection.store import CollectionStore
+
+    store = CollectionStore(directory / "topicrawl.sqlite", readonly=True)
+    try:
+        progress.pages, progress.relevant = queries.count_relevant_pages(store, progress.topic.threshold)
+        progress.failures = Counter(queries.count_failures(store))
+    finally:
+        store.close()
 
 
 def _print_summary(options: CrawlOptions, directory: Path, stop: StopReason, progress: CrawlProgress) -> None:

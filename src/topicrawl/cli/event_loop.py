@@ -10,8 +10,6 @@ import signal
 from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
-import click
-
 from topicrawl.errors import ResourceError
 
 if TYPE_CHECKING:
@@ -106,11 +104,13 @@ async def _trim_memory_periodically() -> None:
         await asyncio.sleep(_TRIM_INTERVAL)
 
 
-def install_signal_handlers(interrupt: Callable[[], None], *, quiet: bool = False) -> Callable[[], None]:
+def install_signal_handlers(
+    interrupt: Callable[[], None], *, announce: Callable[[], None] | None = None
+) -> Callable[[], None]:
     """Call `interrupt` on the first Ctrl-C, SIGTERM or SIGHUP. A second Ctrl-C or SIGTERM ends the process at once.
 
     A process that ignores SIGHUP, as under `nohup`, continues to ignore it. Return a function that removes the
-    handlers. With `quiet`, the interruption is only logged, not printed.
+    handlers. `announce` tells the user about the interruption, before `interrupt` is called.
     """
     import asyncio
 
@@ -131,8 +131,8 @@ def install_signal_handlers(interrupt: Callable[[], None], *, quiet: bool = Fals
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
             _discard_output(terminals)
         log.info("finishing the fetches in flight", extra={"event": "draining"})
-        if not quiet:
-            click.echo("\nfinishing the fetches in flight; press Ctrl-C again to stop now (no data is lost)", err=True)
+        if announce is not None:
+            announce()
         interrupt()
 
     for number in signals:

@@ -40,6 +40,7 @@ class CrawlProgress:
     pages: int = 0
     relevant: int = 0
     relevant_elsewhere: int = 0  # relevant pages of the other workers
+    first_step: int = 0  # last step of the earlier runs
     failures: Counter[str] = field(default_factory=Counter)
     hosts: set[str] = field(default_factory=set)
     recent_pages: deque[tuple[float, int]] = field(default_factory=deque)
@@ -51,8 +52,10 @@ class CrawlProgress:
     reviewer: ReviewerReport | None = None  # None: the crawl has no reviewer
 
     def count_visit(self, visit: Visit, now: float) -> None:
-        """Add a visit to the counters."""
+        """Add a visit to the counters, unless an earlier run stored it and was killed before it was complete."""
         self.last_visit = visit
+        if visit.step <= self.first_step:
+            return
         if visit.failure is not None:
             self.failures[visit.failure] += 1
             return
@@ -147,6 +150,12 @@ def format_eta(*goals: tuple[int, float] | None) -> str:
     return f"{left // 3600}:{left // 60 % 60:02d}:{left % 60:02d}"
 
 
+def announce_stop(fetches: int) -> None:
+    """Print that an interrupted command waits for its running fetches."""
+    waiting = f": waiting for {fetches} {'fetch' if fetches == 1 else 'fetches'}" if fetches else ""
+    click.echo(f"stopping{waiting}; press Ctrl-C again to stop now (no data is lost)", err=True)
+
+
 class CrawlDisplay(Protocol):
     """Display of a running crawl."""
 
@@ -158,6 +167,9 @@ class CrawlDisplay(Protocol):
 
     def update(self, tally: CrawlProgress, counts: FrontierCounts, crawl: Crawl) -> None:
         """Show the current counters; called several times a second."""
+
+    def show_interrupt(self, fetches: int) -> None:
+        """Show that the crawl has been interrupted and waits for its running fetches."""
 
     def stop(self, tally: CrawlProgress, counts: FrontierCounts, reason: StopReason) -> None:
         """Show that the crawl has ended."""
@@ -186,6 +198,10 @@ class LineDisplay:
                 + (f"; {crawl.last_failure}" if not tally.pages and crawl.last_failure else ""),
                 err=True,
             )
+
+    def show_interrupt(self, fetches: int) -> None:
+        """Print the number of running fetches."""
+        announce_stop(fetches)
 
     def stop(self, tally: CrawlProgress, counts: FrontierCounts, reason: StopReason) -> None:
         """Print the final line of progress."""
@@ -218,6 +234,10 @@ class JsonEventDisplay:
 
     def update(self, tally: CrawlProgress, counts: FrontierCounts, crawl: Crawl) -> None:
         """Write nothing."""
+
+    def show_interrupt(self, fetches: int) -> None:
+        """Print the number of running fetches to standard error."""
+        announce_stop(fetches)
 
     def stop(self, tally: CrawlProgress, counts: FrontierCounts, reason: StopReason) -> None:
         """Write the event `stop`."""
@@ -261,6 +281,9 @@ class LogDisplay(LineDisplay):
             }
             log.info("%s", tally.format_line(counts), extra={"event": "progress", **figures})
 
+    def show_interrupt(self, fetches: int) -> None:
+        """Log nothing: the signal handler logs the interruption."""
+
     def stop(self, tally: CrawlProgress, counts: FrontierCounts, reason: StopReason) -> None:
         """Log nothing: the command logs the end of the crawl itself."""
 
@@ -286,7 +309,9 @@ class TerminalDisplay:
         """Show nothing: the table shows the last visit."""
 
     def update(self, tally: CrawlProgress, counts: FrontierCounts, crawl: Crawl) -> None:
-        """Redraw the table."""
+        """Redraw the table, unless the crawl has been interrupted."""
+        if not self._live.is_started:
+            return
         from rich.table import Table
 
         table = Table.grid(padding=(0, 2))
@@ -310,6 +335,11 @@ class TerminalDisplay:
         for name, text in rows.items():
             table.add_row(f"[bold]{name}[/bold]", text.replace("[", r"\["))
         self._live.update(table)
+
+    def show_interrupt(self, fetches: int) -> None:
+        """Remove the table and print the number of running fetches."""
+        self._live.stop()
+        announce_stop(fetches)
 
     def stop(self, tally: CrawlProgress, counts: FrontierCounts, reason: StopReason) -> None:
         """Remove the table."""

@@ -146,8 +146,9 @@ async def run_refresh(options: RefreshOptions, clock: Callable[[], float] = time
 async def _run_visits(crawl: Crawl, display: _RefreshDisplay) -> StopReason:
     """Run the revisits and show their outcomes."""
     from topicrawl.cli.event_loop import install_signal_handlers
+    from topicrawl.cli.progress import announce_stop
 
-    restore = install_signal_handlers(crawl.interrupt)
+    restore = install_signal_handlers(crawl.interrupt, announce=lambda: announce_stop(crawl.in_flight))
     try:
         async for _ in crawl.visits():
             display.update()

@@ -99,15 +99,17 @@ class RecallEstimate:
         return f"found about {share} of what this crawl would find"
 
     def to_json(self) -> dict[str, JsonValue]:
-        """Return the estimate as JSON values."""
-        shares = (self.recall, self.recall_low, self.recall_high)
+        """Return the estimate as JSON values. The shares and numbers of an unreliable estimate are null.
+
+        >>> RecallEstimate(found=2, horizon=5, remaining=0.0, low=0.0, high=0.0, caveat="too early").to_json()["recall"]
+        """
         names = ("recall", "recall_low", "recall_high", "remaining", "remaining_low", "remaining_high")
-        rounded = (round(value, 4) for value in (*shares, self.remaining, self.low, self.high))
+        values = (self.recall, self.recall_low, self.recall_high, self.remaining, self.low, self.high)
         return {
             "words": self.summary,
             "found": self.found,
             "ahead": self.horizon,
-            **dict(zip(names, rounded, strict=True)),
+            **{name: None if self.caveat else round(value, 4) for name, value in zip(names, values, strict=True)},
             "doubt": self.caveat,
         }
 

@@ -97,7 +97,7 @@ async def _serve_until_interrupted(sample_web: SampleWeb, port: int, settings: P
 
     stop = asyncio.Event()
     async with SampleServer(sample_web, port=port) as server:
-        restore = install_signal_handlers(stop.set, quiet=True)
+        restore = install_signal_handlers(stop.set)
         topic = next(iter(sample_web.topics))
         seeds = " ".join(f"--seed {url}" for url in server.web.get_seeds(topic)[:2])
         config = f"--config {settings} " if settings else ""
