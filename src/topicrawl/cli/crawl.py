@@ -8,7 +8,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -189,7 +189,8 @@ def slugify(name: str) -> str:
 def _resolve_crawl(options: CrawlOptions) -> tuple[Path, Topic, Settings]:
     """Return the directory, topic and settings, from the options or from the crawl that is resumed.
 
-    Options override the stored settings. Raise `IdentityError` if the directory contains a crawl for another topic.
+    Options override the stored settings. A worker that joins a shared crawl has its page limit by default. Raise
+    `IdentityError` if the directory contains a crawl for another topic.
     """
     from topicrawl.builder import build_identity, check_identity, load_topic_and_settings
 
@@ -205,7 +206,13 @@ def _resolve_crawl(options: CrawlOptions) -> tuple[Path, Topic, Settings]:
         return directory, stored_topic, settings
     if topic is None:
         raise TopicError(f"there is no crawl in {directory} yet: give the topic as words or with --topic FILE")
-    return directory, topic, Settings(**given)
+    settings = Settings(**given)
+    if settings.frontier and "pages" not in given:
+        from topicrawl.cluster.worker_session import load_page_limit  # not needed for a local crawl
+
+        pages = run_async(load_page_limit(settings.frontier, directory))
+        settings = settings if pages is None else replace(settings, pages=pages)
+    return directory, topic, settings
 
 
 def _find_seeds(options: CrawlOptions, resolved: tuple[Path, Topic, Settings]) -> ElectionResult | None:
@@ -305,6 +312,7 @@ async def _update_display(crawl: Crawl, progress: CrawlProgress, display: CrawlD
 async def _count_links(crawl: Crawl, progress: CrawlProgress) -> FrontierCounts:
     """Return the counts of the frontier, and update the recall estimate of `progress` with them."""
     counts = await crawl.context.frontier.get_counts()
+    progress.page_goal = crawl.limits.pages  # another worker of a shared crawl may change it
     progress.update_relevant(crawl.relevant, crawl.relevant_elsewhere, time.monotonic())
     if crawl.context.recall_monitor is not None:
         progress.recall_estimate = crawl.context.recall_monitor.get_estimate(counts.waiting + counts.leased)
@@ -347,9 +355,8 @@ def _print_summary(options: CrawlOptions, directory: Path, stop: StopReason, pro
     if options.is_quiet:
         return
     if progress.last_visit is None and stop == StopReason.PAGES:
-        click.echo(
-            f"nothing to do: {progress.pages} pages are stored already; raise the limit with --pages N", err=True
-        )
+        stored = max(progress.pages, progress.page_goal)  # in a shared crawl, other workers may have stored them
+        click.echo(f"nothing to do: {stored} pages are stored already; raise the limit with --pages N", err=True)
         return
     if progress.last_visit is None and stop == StopReason.RELEVANT:
         relevant = progress.relevant + progress.relevant_elsewhere

@@ -13,7 +13,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
@@ -69,7 +69,7 @@ class WorkerSession:
 
         Raise `WipedError` if the server has lost the crawl of the collection, and `SettingError` if its crawl has
         another topic or strategy. If this worker was killed, its leased links wait again, and the server gets the
-        settings of this run.
+        settings of this run. A worker that joins the crawl sets only its page limit.
         """
         store, settings = collection.store, self.settings
         self._directory = collection.directory
@@ -103,6 +103,8 @@ class WorkerSession:
         }
         if previous_epoch is None:
             store.set_facts({"worker": self.frontier.worker, "epoch": epoch})
+            if settings.pages != await self.shared.get_page_limit():
+                await self.shared.set_page_limit(settings.pages)
         else:
             # Requeue the links that were leased when the worker was killed, and publish the settings of this run.
             await self.frontier.release_all(count_attempts=True)
@@ -175,8 +177,11 @@ class WorkerSession:
             "trouble": crawl.last_failure,
         }
         reply = await self.frontier.send_heartbeat(json.dumps(report))
-        # The page limit counts the pages of all workers.
+        # The page limit counts the pages of all workers, and another worker may have changed it.
         crawl.pages = reply.stored_pages
+        if crawl.limits.pages != reply.page_limit:
+            crawl.limits = replace(crawl.limits, pages=reply.page_limit)
+            crawl.wake()
         others = [worker for worker in await self.shared.list_workers() if worker.name != self.frontier.worker]
         crawl.relevant_elsewhere = sum(worker.relevant for worker in others)
         if crawl.limits.relevant:
@@ -236,6 +241,16 @@ async def connect(directory: Path, settings: Settings, seeds: Sequence[str]) -> 
             )
         object_store = ObjectStore(settings.store) if settings.store else None
         yield WorkerSession(shared, settings, is_new, RedisFrontier(server, shared.key_prefix, "", ""), object_store)
+    finally:
+        await server.close()
+
+
+async def load_page_limit(frontier: str, directory: Path) -> int | None:
+    """Return the page limit of the crawl that a worker in a directory would join, or None if it would create one."""
+    address, name = split_address(frontier, directory)
+    server = await connect_redis(address)
+    try:
+        return await SharedCrawl(server, name).get_page_limit()
     finally:
         await server.close()
 

@@ -105,3 +105,19 @@ def test_the_relevant_pages_of_all_workers_count_towards_the_goal(run: Any, redi
         assert (second.code, "nothing to do: 3 relevant pages" in second.err) == (0, True)
         (status,) = json.loads(run("cluster", "status", redis.address, "owls", "--json").out)
         assert (status["pages"], status["relevant"]) == (3, 3)
+
+
+def test_a_worker_in_a_new_directory_raises_the_page_limit_of_the_crawl(run: Any, redis: RedisServer) -> None:
+    options = ("--delay", 0, "--allow-net", "127.0.0.0/8", "--min-free", 0, "--frontier", f"{redis.address}#owls")
+    with live_site(make_chain_site(12)) as (site, _):
+        seed = ("--seed", f"{site}/0")
+        assert run("crawl", "dengue fever", "--out", "first", *seed, "--pages", 3, *options).code == 0
+        # Without --pages, the limit of the crawl applies, not the default of the setting.
+        joined = run("crawl", "dengue fever", "--out", "second", *seed, *options, "--seconds", 30)
+        assert (joined.code, "nothing to do: 3 pages are stored already" in joined.err) == (0, True)
+        raised = run("crawl", "dengue fever", "--out", "third", *seed, "--pages", 5, *options, "--seconds", 30)
+        assert (raised.code, "pages reached: 2 pages" in raised.err) == (0, True), raised.err
+        later = run("worker", redis.address, "owls", "--out", "fourth", "--seconds", 30)
+        assert (later.code, "nothing to do: 5 pages are stored already" in later.err) == (0, True)
+    (status,) = json.loads(run("cluster", "status", redis.address, "owls", "--json").out)
+    assert (status["pages"], status["wanted"]) == (5, 5)

@@ -192,6 +192,17 @@ class SharedCrawl:
             "HSET", f"{self.key_prefix}:c", *(text for pair in facts.items() for text in pair)
         )
 
+    async def get_page_limit(self) -> int | None:
+        """Return the page limit of all workers, 0 for no limit, or None if there is no crawl of that name."""
+        pages = await self.connection.execute("HGET", f"{self.key_prefix}:c", "pages")
+        return None if pages is None else int(pages)
+
+    async def set_page_limit(self, pages: int) -> None:
+        """Set the page limit of all workers, also in the settings that workers load later."""
+        settings = json.loads((await self.get_facts())["settings"])
+        await self.connection.execute("HSET", f"{self.key_prefix}:c", "pages", pages)
+        await self.set_facts({"settings": json.dumps({**settings, "pages": pages})})
+
     async def set_state(self, state: int) -> None:
         """Set the state: `RUNNING`, `PAUSED` or `FINISHED`. Raise `ClusterError` if the crawl does not exist."""
         await self.get_facts()
