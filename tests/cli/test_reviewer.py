@@ -154,7 +154,7 @@ def test_why_and_exports_show_verdicts_and_the_label_of_a_user_comes_first(run, 
 
 
 def find_export_label(run, url: str) -> tuple[str, str, str]:  # type: ignore[no-untyped-def]
-    assert run("export", "reviewed", "--to", "csv", "--out", "pages.csv", "--relevance", 0, "--force").code == 0
+    assert run("export", "reviewed", "--to", "csv", "--out", "pages.csv", "--all", "--force").code == 0
     with Path("pages.csv").open(encoding="utf-8-sig", newline="") as file:
         (row,) = [row for row in csv.DictReader(file) if row["url"] == url]
     return row["label"], row["labelled_by"], row["label_reason"]

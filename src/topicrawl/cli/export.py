@@ -44,6 +44,13 @@ _PROGRESS_INTERVAL = {True: 0.5, False: 5.0}  # seconds between two lines of pro
     help="Minimum relevance of a page. [default: the threshold of the topic]",
 )
 @click.option(
+    "--verdict",
+    "verdicts",
+    multiple=True,
+    type=click.Choice(["relevant", "irrelevant", "unsure", "none"]),
+    help="Pages whose last verdict is this one, none: without a verdict; may be repeated.",
+)
+@click.option(
     "--language", "languages", multiple=True, metavar="CODE", help="Pages in this language (en, de …); may be repeated."
 )
 @click.option(
@@ -70,7 +77,8 @@ _PROGRESS_INTERVAL = {True: 0.5, False: 5.0}  # seconds between two lines of pro
 def export_command(directory: Path, **options: Any) -> None:
     """Export the relevant pages of a crawl: text, metadata, score, provenance, licence and robots signals.
 
-    The crawl may be running. The file gets its final name when it is complete, and Ctrl-C leaves no file behind. A
+    The last verdict on a page decides whether it is relevant; without a verdict, its relevance does. The crawl may be
+    running. The file gets its final name when it is complete, and Ctrl-C leaves no file behind. A
     page has the same id in every format. Parquet needs `pip install 'topicrawl[parquet]'`.
 
     \b
@@ -78,6 +86,7 @@ def export_command(directory: Path, **options: Any) -> None:
       topicrawl export dengue-fever --to parquet
       topicrawl export dengue-fever --to jsonl --out pages.jsonl.zst --language en --since 30d
       topicrawl export dengue-fever --to csv --out - --text none | head
+      topicrawl export dengue-fever --to csv --verdict relevant --verdict unsure
       topicrawl export dengue-fever --to markdown --host who.int --relevance 0.4
     """
     from topicrawl.collection.export.rows import ExportPages, TextKind
@@ -113,7 +122,9 @@ def _build_page_filter(options: dict[str, Any]) -> ExportFilter:
 
     lowered = {key: tuple(name.lower() for name in options[key]) for key in ("languages", "hosts", "types")}
     return ExportFilter(
-        relevance=0.0 if options["everything"] and options["relevance"] is None else options["relevance"],
+        relevance=options["relevance"],
+        verdicts=options["verdicts"],
+        includes_irrelevant=options["everything"],
         since=options["since"] or 0.0,
         until=float("inf") if options["until"] is None else options["until"],
         **lowered,

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from topicrawl.collection.page_relevance import IS_RELEVANT
 from topicrawl.collection.store import FORGOTTEN_DETAIL, CollectionStore, SqlStatement, StoredVisit
 from topicrawl.urls import fingerprint, get_archive_url
 
@@ -175,12 +176,15 @@ def make_withdraw_statements(page: int, failure: str, detail: str) -> list[SqlSt
 
 
 def list_changes(store: CollectionStore, since: float, threshold: float) -> Generator[PageChange]:
-    """Yield the relevant pages that were new or changed at or after `since`, newest first."""
+    """Yield the relevant pages that were new or changed at or after `since`, newest first.
+
+    The last verdict on a page decides whether it is relevant, else a relevance of at least `threshold`.
+    """
     sql = (
-        "SELECT visits.url, title, relevance, language, at,"
+        "SELECT visits.url, title, coalesce(relevance, 0.0), language, at,"
         " (SELECT min(at) FROM versions WHERE page = pages.id), (SELECT max(at) FROM versions WHERE page = pages.id)"
         " FROM visits JOIN pages ON pages.step = visits.step"
-        " WHERE visits.failure IS NULL AND relevance >= ? AND visits.at >= ? ORDER BY at DESC, visits.step DESC"
+        f" WHERE visits.failure IS NULL AND {IS_RELEVANT} AND visits.at >= ? ORDER BY at DESC, visits.step DESC"
     )
     rows = store.iterate_typed_rows(
         tuple[str, str, float, str, float, float | None, float | None], sql, (threshold, since)

@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from topicrawl.collection import annotations as annotation_log
-from topicrawl.collection.store import CollectionStore
+from topicrawl.collection.store import CollectionStore, StoredVisit
+
+_CURRENT_URLS = (
+    "(SELECT annotations.url FROM annotations WHERE label = '{label}'"
+    " AND number IN (SELECT max(number) FROM annotations GROUP BY page))"
+)
+_RELEVANT_URLS, _IRRELEVANT_URLS = (_CURRENT_URLS.format(label=label) for label in ("relevant", "irrelevant"))
+#: SQL condition on the table `visits`: whether a page is relevant. The last verdict on a page decides, else its stored
+#: relevance. The parameter is the minimum relevance.
+IS_RELEVANT = f"(visits.url IN {_RELEVANT_URLS} OR (visits.relevance >= ? AND visits.url NOT IN {_IRRELEVANT_URLS}))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +61,13 @@ def load_page_relevance(store: CollectionStore, threshold: float) -> PageRelevan
         if annotation.is_by_reviewer:
             by_model.add(annotation.url)
     return PageRelevance(*map(frozenset, (annotated[True], annotated[False], scored[True], scored[False], by_model)))
+
+
+def is_relevant(store: CollectionStore, visit: StoredVisit, threshold: float) -> bool:
+    """Return whether the page of a visit is relevant: by the last verdict on it, else by its stored relevance."""
+    annotation = annotation_log.find_annotation(store, visit.url)
+    decision = annotation.is_relevant if annotation is not None else None
+    return (visit.relevance or 0.0) >= threshold if decision is None else decision
 
 
 def list_seed_pages(store: CollectionStore, count: int) -> list[str]:

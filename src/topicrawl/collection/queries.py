@@ -8,16 +8,11 @@ from typing import NamedTuple
 
 from topicrawl.collection.archive import RecordLocation
 from topicrawl.collection.link_rows import PackedLinks, StoredLink, find_link, unpack_links
+from topicrawl.collection.page_relevance import IS_RELEVANT
 from topicrawl.collection.store import CollectionStore
 from topicrawl.urls import fingerprint, get_host
 
 _RATE_WINDOW = 600.0  # seconds over which the speed of a crawl is measured, because relevant pages may be rare
-_ANNOTATED_PAGES = """
-    visits v LEFT JOIN (
-        SELECT url, label FROM annotations WHERE number IN (SELECT max(number) FROM annotations GROUP BY page)
-    ) a ON a.url = v.url
-"""
-_IS_RELEVANT = "CASE a.label WHEN 'relevant' THEN 1 WHEN 'irrelevant' THEN 0 ELSE coalesce(v.relevance, 0) >= ? END"
 
 
 class RefusedLink(NamedTuple):
@@ -39,15 +34,15 @@ def count_relevant_pages(store: CollectionStore, threshold: float) -> tuple[int,
 
     A page is relevant if its annotation says so, or without an annotation if its relevance is at least `threshold`.
     """
-    sql = f"SELECT count(*), count(*) FILTER (WHERE {_IS_RELEVANT}) FROM {_ANNOTATED_PAGES} WHERE failure IS NULL"
+    sql = f"SELECT count(*), count(*) FILTER (WHERE {IS_RELEVANT}) FROM visits WHERE failure IS NULL"
     return store.query_typed_rows(tuple[int, int], sql, (threshold,))[0]
 
 
 def measure_recent_rates(store: CollectionStore, threshold: float, now: float) -> tuple[float, float]:
     """Return the stored pages and the relevant pages per second, in the last ten minutes before `now`."""
     sql = (
-        f"SELECT min(v.at), count(*) FILTER (WHERE failure IS NULL),"
-        f" count(*) FILTER (WHERE failure IS NULL AND {_IS_RELEVANT}) FROM {_ANNOTATED_PAGES} WHERE v.at > ?"
+        "SELECT min(at), count(*) FILTER (WHERE failure IS NULL),"
+        f" count(*) FILTER (WHERE failure IS NULL AND {IS_RELEVANT}) FROM visits WHERE at > ?"
     )
     rows = store.query_typed_rows(tuple[float | None, int, int], sql, (threshold, now - _RATE_WINDOW))
     first, pages, relevant = rows[0]
@@ -56,8 +51,8 @@ def measure_recent_rates(store: CollectionStore, threshold: float, now: float) -
 
 
 def iterate_discoveries(store: CollectionStore, threshold: float) -> Iterator[bool]:
-    """Yield for each visit, in the order of steps, whether it found a page with a relevance of at least `threshold`."""
-    sql = "SELECT failure IS NULL AND coalesce(relevance, 0) >= ? FROM visits ORDER BY step"
+    """Yield for each visit, in the order of steps, whether it found a relevant page. Verdicts take precedence."""
+    sql = f"SELECT failure IS NULL AND coalesce({IS_RELEVANT}, 0) FROM visits ORDER BY step"
     return (bool(found) for (found,) in store.iterate_rows(sql, (threshold,)))
 
 
@@ -80,9 +75,9 @@ def count_failures(store: CollectionStore) -> dict[str, int]:
 
 
 def list_best_pages(store: CollectionStore, count: int) -> list[tuple[float, str]]:
-    """Return the relevance and URL of the most relevant stored pages."""
-    sql = "SELECT relevance, url FROM visits WHERE failure IS NULL AND relevance IS NOT NULL"
-    return store.query_typed_rows(tuple[float, str], f"{sql} ORDER BY relevance DESC, step LIMIT ?", (count,))
+    """Return the relevance and URL of the most relevant stored pages, without those that were ruled irrelevant."""
+    sql = f"SELECT relevance, url FROM visits WHERE failure IS NULL AND relevance IS NOT NULL AND {IS_RELEVANT}"
+    return store.query_typed_rows(tuple[float, str], f"{sql} ORDER BY relevance DESC, step LIMIT ?", (0.0, count))
 
 
 def find_latest_failures(store: CollectionStore) -> dict[str, str]:

@@ -17,6 +17,7 @@ from topicrawl.collection import history
 from topicrawl.collection.directory import Collection
 from topicrawl.collection.history import Revisit, RevisitOutcome
 from topicrawl.collection.link_rows import pack_links
+from topicrawl.collection.page_relevance import is_relevant
 from topicrawl.collection.store import FORGOTTEN_DETAIL, SqlStatement, StoredVisit, VisitRecord
 from topicrawl.engine.context import FindDuplicateFunction
 from topicrawl.engine.link_filter import LinkFilter
@@ -150,7 +151,9 @@ class RecrawlSink(NullSink):
         visit = next(self.collection.store.iterate_visits("id = ?", (fingerprint(url),)), None)
         if visit is None or visit.detail == FORGOTTEN_DETAIL or visit.at > self.clock() - self.forget_after:
             return None
-        return visit if visit.failure is not None or (visit.relevance or 0.0) < self.threshold else None
+        if visit.failure is None and is_relevant(self.collection.store, visit, self.threshold):
+            return None
+        return visit
 
     async def _record_redirect(self, row: StoredVisit, targets: Sequence[str], statements: list[SqlStatement]) -> None:
         """Add the result "moved" to `statements`, and the permitted redirect targets to the frontier of the crawl."""

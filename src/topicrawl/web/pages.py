@@ -13,6 +13,7 @@ from topicrawl import strategies
 from topicrawl.collection import annotations as annotation_log
 from topicrawl.collection import commands, queries
 from topicrawl.collection.commands import CommandKind
+from topicrawl.collection.page_relevance import IS_RELEVANT
 from topicrawl.errors import CollectionError
 from topicrawl.strategies.base import Strategy
 from topicrawl.urls import fingerprint
@@ -30,7 +31,7 @@ _MAX_HOST_LINKS = 25  # rows of the table below the map
 #: Filters of the list of pages: name → SQL condition. The parameter of each condition is the relevance threshold.
 _PAGE_FILTERS = {
     "all": "failure IS NULL AND ? >= 0",
-    "relevant": "failure IS NULL AND relevance >= ?",
+    "relevant": f"failure IS NULL AND {IS_RELEVANT}",
     "reviewed": "failure IS NULL AND ? >= 0 AND step IN"
     " (SELECT p.step FROM pages p JOIN annotations a ON a.page = p.id)",
     "failed": "failure IS NOT NULL AND ? >= 0",

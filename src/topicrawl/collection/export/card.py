@@ -104,9 +104,9 @@ def _describe_topic(pages: ExportPages) -> list[str]:
 
 
 def _describe_filter(page_filter: ExportFilter) -> str:
-    minimum = "the threshold" if page_filter.relevance is None else f"{page_filter.relevance:g}"
-    parts = [f"relevance of at least {minimum}"]
+    parts = [_describe_relevance(page_filter)]
     for name, values in (
+        ("verdicts", page_filter.verdicts),
         ("languages", page_filter.languages),
         ("hosts", page_filter.hosts),
         ("types", page_filter.types),
@@ -118,6 +118,14 @@ def _describe_filter(page_filter: ExportFilter) -> str:
     if page_filter.until != float("inf"):
         parts.append(f"fetched before {_format_day(datetime.fromtimestamp(page_filter.until, UTC))}")
     return f"Selected pages: {'; '.join(parts)}"
+
+
+def _describe_relevance(page_filter: ExportFilter) -> str:
+    """Describe the relevance of the selected pages."""
+    if page_filter.verdicts or page_filter.includes_irrelevant:
+        return "any relevance" if not page_filter.relevance else f"relevance of at least {page_filter.relevance:g}"
+    minimum = "the threshold" if page_filter.relevance is None else f"{page_filter.relevance:g}"
+    return f"ruled relevant, or without a verdict and with a relevance of at least {minimum}"
 
 
 def _describe_figures(statistics: ExportStatistics, pages: ExportPages) -> list[str]:

@@ -20,6 +20,7 @@ from topicrawl import parse
 from topicrawl.collection.annotations import list_current_annotations
 from topicrawl.collection.archive import RecordLocation, WarcArchive
 from topicrawl.collection.directory import load_crawl_topic
+from topicrawl.collection.page_relevance import IS_RELEVANT
 from topicrawl.collection.reviewer_log import load_reasons
 from topicrawl.collection.store import CollectionStore, StoredVisit, replace_surrogates
 from topicrawl.errors import DamagedError, UsageError
@@ -30,6 +31,7 @@ from topicrawl.parse.usage_signals import extract_usage_signals
 from topicrawl.topic import Topic
 from topicrawl.urls import canonicalize_url, fingerprint, get_host
 
+NO_VERDICT = "none"  # name of the pages without a verdict in `ExportFilter.verdicts`
 _MAX_CHAIN_LENGTH = 100
 _MAX_CACHED_SOURCES = 20_000  # pages whose source is cached for link chains
 
@@ -56,7 +58,7 @@ class ExportRow:
     bytes: Annotated[int, "Size of the decoded body."]
     words: Annotated[int, "Number of words in the visible text."]
     relevance: Annotated[float, "Relevance to the topic, 0 to 1, as the judge of the crawl computed it."]
-    relevant: Annotated[bool, "Whether the relevance reaches the topic's threshold."]
+    relevant: Annotated[bool, "Decision of the last verdict; without one, whether the relevance reaches the threshold."]
     fetched: Annotated[datetime, "Time of the request, UTC."]
     status: Annotated[int, "HTTP status code."]
     canonical: Annotated[str, "Canonical URL that the page declares."]
@@ -113,9 +115,15 @@ class _PageRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExportFilter:
-    """Selection of the pages to export. An empty tuple selects all pages."""
+    """Selection of the pages to export. An empty tuple selects all pages.
+
+    A page that was ruled relevant passes the minimum relevance, and a page that was ruled irrelevant does not. With
+    `verdicts`, the pages with these verdicts are selected, and a minimum relevance is one more condition.
+    """
 
     relevance: float | None = None  # minimum; None: the topic's threshold
+    verdicts: tuple[str, ...] = ()  # relevant, irrelevant, unsure; none: pages without a verdict
+    includes_irrelevant: bool = False  # whether irrelevant pages are selected too
     languages: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()  # including their subdomains
     types: tuple[str, ...] = ()  # media types such as "text/html", or "text" for all text types
@@ -162,11 +170,27 @@ class ExportPages:
         self._store = CollectionStore(self.directory / "topicrawl.sqlite", readonly=True)
         self._archive = WarcArchive(self.directory)
         self.topic: Topic = load_crawl_topic(self.directory)
-        least = self.topic.threshold if self.page_filter.relevance is None else self.page_filter.relevance
-        self._where = "failure IS NULL AND segment IS NOT NULL AND relevance >= ? AND at >= ? AND at < ?"
-        self._values = (least, self.page_filter.since, self.page_filter.until)
+        condition, minimum = self._choose_condition()
+        self._where = f"failure IS NULL AND segment IS NOT NULL AND {condition} AND at >= ? AND at < ?"
+        self._values = (minimum, self.page_filter.since, self.page_filter.until)
         self._annotations, self._reasons = list_current_annotations(self._store), load_reasons(self._store)
         self._get_source = lru_cache(_MAX_CACHED_SOURCES)(self._find_source)
+
+    def _choose_condition(self) -> tuple[str, float]:
+        """Return the SQL condition on the relevance of a page, and its parameter."""
+        page_filter = self.page_filter
+        if page_filter.verdicts or page_filter.includes_irrelevant:
+            return "relevance >= ?", page_filter.relevance or 0.0
+        return IS_RELEVANT, self.topic.threshold if page_filter.relevance is None else page_filter.relevance
+
+    def _get_label(self, url: str) -> str:
+        """Return the label of the last verdict on a page; empty if it has none."""
+        annotation = self._annotations.get(fingerprint(url))
+        return str(annotation.label) if annotation is not None else ""
+
+    def _has_selected_verdict(self, url: str) -> bool:
+        verdicts = self.page_filter.verdicts
+        return not verdicts or (self._get_label(url) or NO_VERDICT) in verdicts
 
     def count_candidates(self) -> int:
         """Return the number of candidates, an upper bound of the selected pages."""
@@ -186,7 +210,9 @@ class ExportPages:
             self.candidates_seen += 1
             sql = "SELECT title, language, words, bytes, type, canonical, digest FROM pages WHERE id=? AND step=?"
             for row in self._store.query_typed_rows(_PageRow, sql, (fingerprint(visit.url), visit.step)):
-                if self.page_filter.matches_page(visit.url, row.language, row.type):
+                if self._has_selected_verdict(visit.url) and self.page_filter.matches_page(
+                    visit.url, row.language, row.type
+                ):
                     exported = self._build_row(visit, row)
                     if exported is not None:
                         yield exported
@@ -213,6 +239,7 @@ class ExportPages:
         usage, page_id = extract_usage_signals(response), fingerprint(visit.url)
         annotation = self._annotations.get(page_id)
         is_by_reviewer = annotation is not None and annotation.is_by_reviewer
+        decision = annotation.is_relevant if annotation is not None else None
         return ExportRow(
             id=f"{page_id & 0xFFFFFFFFFFFFFFFF:016x}",
             url=visit.url,
@@ -223,7 +250,7 @@ class ExportPages:
             bytes=row.bytes,
             words=row.words,
             relevance=visit.relevance or 0.0,
-            relevant=(visit.relevance or 0.0) >= self.topic.threshold,
+            relevant=(visit.relevance or 0.0) >= self.topic.threshold if decision is None else decision,
             fetched=datetime.fromtimestamp(visit.at, UTC),
             status=visit.status,
             canonical=row.canonical,
@@ -243,7 +270,7 @@ class ExportPages:
             robots=tuple(map(replace_surrogates, usage.robots)),
             tdm_reserved=usage.tdm_reserved,
             tdm_policy=replace_surrogates(usage.tdm_policy),
-            label=str(annotation.label) if annotation is not None else "",
+            label=self._get_label(visit.url),
             labelled_by="" if annotation is None else "reviewer" if is_by_reviewer else "user",
             label_reason=self._reasons.get(page_id, "") if is_by_reviewer else "",
         )
