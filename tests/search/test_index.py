@@ -22,6 +22,7 @@ from topicrawl.collection.store import CollectionStore
 from topicrawl.errors import CollectionError, UsageError
 from topicrawl.search import Query, SearchIndex, bm25, indexing, page_reader, reader_pool
 from topicrawl.search.index import update_index
+from topicrawl.search.index_file import select_all_pages
 from topicrawl.search.indexing import IndexWriter
 from topicrawl.search.query import QueryClause, parse_query
 from topicrawl.search.query_limits import QueryDeadline
@@ -181,6 +182,49 @@ def test_verdict_filter_follows_annotations(tmp_path: Path) -> None:
     store.close()
     update_index(directory)
     assert search_names(index, "owl verdict:relevant") == []
+    index.close()
+
+
+def set_relevance(directory: Path, relevance: dict[int, float]) -> None:
+    store = CollectionStore(directory / "topicrawl.sqlite")
+    with store.db.transaction():
+        for step, value in relevance.items():
+            store.db.execute("UPDATE visits SET relevance = ? WHERE step = ?", (value, step))
+    store.close()
+
+
+def test_last_verdict_decides_which_pages_are_indexed(tmp_path: Path) -> None:
+    directory = create_collection(tmp_path / "c", [make_page(number, f"owl {number}") for number in (1, 2, 3)])
+    set_relevance(directory, {3: 0.1})
+    index = SearchIndex.open_updated(directory)
+    assert (search_names(index, "owl"), index.page_count) == (["1", "2"], 2)
+    store = CollectionStore(directory / "topicrawl.sqlite")
+    annotation_log.annotate(store, ["http://www.a.example/1"], AnnotationLabel.IRRELEVANT, origin="read", at=START)
+    annotation_log.annotate(store, ["http://www.a.example/3"], AnnotationLabel.RELEVANT, origin="read", at=START)
+    update_index(directory)
+    assert (sorted(search_names(index, "owl")), index.page_count) == (["2", "3"], 2)
+    assert index.compute_sketch(8)[0] == 2
+    for _ in range(2):
+        annotation_log.undo_last_action(store, at=START)
+    store.close()
+    update_index(directory)
+    assert sorted(search_names(index, "owl")) == ["1", "2"]
+    index.close()
+
+
+def test_all_pages_are_indexed_on_request(tmp_path: Path) -> None:
+    directory = create_collection(tmp_path / "c", [make_page(number, f"owl {number}") for number in range(1, 10)])
+    set_relevance(directory, dict.fromkeys(range(1, 9), 0.1))
+    writer = IndexWriter(directory)
+    assert writer.update() == 1
+    select_all_pages(directory, all_pages=True)
+    # The missing pages are before the last indexed one. Slices must find all of them.
+    assert [writer.update(max_pages=3) for _ in range(4)] == [3, 3, 2, 0]
+    select_all_pages(directory, all_pages=False)
+    writer.update()
+    writer.close()
+    index = SearchIndex(directory)
+    assert search_names(index, "owl") == ["9"]
     index.close()
 
 

@@ -18,6 +18,7 @@ from topicrawl.errors import UsageError
 if TYPE_CHECKING:
     from topicrawl.search import Feedback, LocalServer, SearchResults, SearchServer
 
+_SERVER_SCHEMES = ("http://", "https://")  # beginnings of the URLs of other servers
 _PROGRESS_INTERVAL = 1.0  # seconds between two lines of progress
 
 
@@ -37,13 +38,19 @@ _PROGRESS_INTERVAL = 1.0  # seconds between two lines of progress
 )
 @click.option("--most", type=click.IntRange(1), help="Query at most this many collections.")
 @click.option("--overlap", is_flag=True, help="Show the overlap of the collections.")
+@click.option(
+    "--all-pages/--relevant-pages",
+    default=None,
+    help="Index all pages of the directories, or only the relevant ones again; stored in the index.",
+)
 @click.option("--token", default="", envvar="TOPICRAWL_TOKEN", help="The token for servers that require one.")
 @click.option("--allow-net", multiple=True, metavar="TEXT", help="A private network that may be accessed.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def search_command(query: str, sources: tuple[str, ...], **options: Any) -> None:
     """Search the pages of crawls. SOURCES are directories of crawls and URLs of other servers.
 
-    New pages are indexed first, also while the crawl is running. A query contains words, "phrases", +required,
+    Relevant pages that are new are indexed first, also while the crawl is running. The last verdict on a page decides
+    whether it is relevant. A query contains words, "phrases", +required,
     -excluded, prefix*, and fields: title: text: url: host: language: relevance: verdict: since: before:. Collections
     that are unlikely to match are not queried. All queried collections store the feedback.
 
@@ -73,8 +80,12 @@ async def _run_search(
 ) -> tuple[SearchResults, Feedback | None]:
     """Index new pages, store the feedback and run the query. Return the results, and the feedback or None."""
     from topicrawl import search
+    from topicrawl.search.index_file import select_all_pages
 
     local, servers = _open_servers(sources, options)
+    if options["all_pages"] is not None:
+        for directory in (Path(name) for name in sources if not name.startswith(_SERVER_SCHEMES)):
+            select_all_pages(directory, all_pages=options["all_pages"])
     try:
         await local.update_indexes(_IndexingProgress().update)
         feedback = None
@@ -98,7 +109,7 @@ def _open_servers(sources: Sequence[str], options: dict[str, Any]) -> tuple[Loca
     from topicrawl.search import LocalServer, RemoteServer
 
     settings = HttpSettings(allowed_networks=parse_networks(options["allow_net"]))
-    peers = [name for name in sources if name.startswith(("http://", "https://"))]
+    peers = [name for name in sources if name.startswith(_SERVER_SCHEMES)]
     local = LocalServer([Path(name) for name in sources if name not in peers])
     return local, [local, *(RemoteServer(address, settings, token=options["token"]) for address in peers)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from topicrawl.database import Database, DatabaseSchema, translate_errors
@@ -45,8 +45,8 @@ def open_database(
     return database
 
 
-def query_count(database: Database, sql: str) -> int:
+def query_count(database: Database, sql: str, values: Sequence[object] = ()) -> int:
     """Run a query that returns one number; NULL counts as 0."""
     with translate_errors(database.path):
-        ((number,),) = database.execute(sql)
+        ((number,),) = database.execute(sql, values)
     return int(number or 0)

@@ -6,13 +6,17 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+from topicrawl.collection.directory import load_crawl_topic
+from topicrawl.collection.page_relevance import IS_RELEVANT
 from topicrawl.database import Database, is_locked
 from topicrawl.doctor.databases import AREA, open_database, query_count
 from topicrawl.doctor.finding import CheckLimits, Finding, FindingState
-from topicrawl.search.index_file import INDEX_FILE, LOST, REPLACED, SCHEMA, remove_index
+from topicrawl.errors import CollectionError, TopicError
+from topicrawl.search.index_file import INDEX_FILE, LOST, REPLACED, SCHEMA, contains_all_pages, remove_index
 
 _REBUILD_ADVICE = "remove search.sqlite (or use --repair): the next search rebuilds it"
 _INDEXABLE_PAGES = "SELECT count(*) FROM pages JOIN visits USING (step) WHERE failure IS NULL AND segment IS NOT NULL"
+_RELEVANT_PAGES = f"{_INDEXABLE_PAGES} AND {IS_RELEVANT}"
 
 
 def check_index(directory: Path, store: Database, limits: CheckLimits) -> Iterator[Finding]:
@@ -39,12 +43,24 @@ def _check_index_file(directory: Path, store: Database, limits: CheckLimits) -> 
             return
         indexed = query_count(database, f"SELECT count(*) FROM pages WHERE state <> {REPLACED}")
         lost = query_count(database, f"SELECT count(*) FROM pages WHERE state = {LOST}")
+        all_pages = contains_all_pages(database)
     finally:
         database.close()
     if lost:
         fix = "check the finding about the records, then remove search.sqlite"
         yield AREA.warning("index", f"{lost} pages could not be read for indexing", fix)
-    if behind := max(0, query_count(store, _INDEXABLE_PAGES) - indexed):
+    if behind := max(0, _count_expected(directory, store, all_pages=all_pages) - indexed):
         yield AREA.note("index", f"{behind} pages behind", "nothing: `topicrawl search` and `serve` update it")
     else:
         yield AREA.ok("index", f"up to date, {indexed} pages")
+
+
+def _count_expected(directory: Path, store: Database, *, all_pages: bool) -> int:
+    """Return the number of pages that the index should have. Another check reports a topic that cannot be read."""
+    if all_pages:
+        return query_count(store, _INDEXABLE_PAGES)
+    try:
+        threshold = load_crawl_topic(directory).threshold
+    except (CollectionError, TopicError):
+        return 0
+    return query_count(store, _RELEVANT_PAGES, (threshold,))

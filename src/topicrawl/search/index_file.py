@@ -82,6 +82,22 @@ def open_index(directory: Path, *, readonly: bool) -> Database:
         return Database(path, SCHEMA)
 
 
+def contains_all_pages(database: Database) -> bool:
+    """Return whether an index contains all pages, not only the relevant ones."""
+    row = database.execute("SELECT value FROM facts WHERE name = 'all_pages'").fetchone()
+    return row is not None and bool(row[0])
+
+
+def select_all_pages(directory: Path, *, all_pages: bool) -> None:
+    """Choose whether the index of a collection contains all pages. The next update adds or removes pages."""
+    database = open_index(directory, readonly=False)
+    try:
+        with database.transaction():
+            database.execute("INSERT OR REPLACE INTO facts VALUES ('all_pages', ?)", (int(all_pages),))
+    finally:
+        database.close()
+
+
 def is_writable(directory: Path) -> bool:
     """Return whether this process may create files in a directory."""
     return os.access(directory, os.W_OK)

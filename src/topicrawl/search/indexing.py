@@ -1,6 +1,7 @@
 """Update a search index from its collection, in small transactions; the crawl may be running.
 
-The writer adds the pages that the index lacks and marks those that the collection no longer has. It keeps no other
+The writer adds the relevant pages that the index lacks and marks those that the collection no longer has, or that a
+verdict has made irrelevant. The fact `all_pages` of the index selects all pages instead. The writer keeps no other
 state: after a kill at any moment the next run continues, and a lost or damaged file is rebuilt.
 """
 
@@ -18,10 +19,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicrawl.collection import annotations as annotation_log
+from topicrawl.collection.directory import load_crawl_topic
+from topicrawl.collection.page_relevance import IS_RELEVANT
 from topicrawl.collection.store import CollectionStore
 from topicrawl.database import FileLock
 from topicrawl.errors import CollectionError
-from topicrawl.search.index_file import INSERT_PAGE, LIVE, LOST, REPLACED, IndexedPage, get_inode, open_index
+from topicrawl.search.index_file import (
+    INSERT_PAGE,
+    LIVE,
+    LOST,
+    REPLACED,
+    IndexedPage,
+    contains_all_pages,
+    get_inode,
+    open_index,
+)
 from topicrawl.search.page_reader import PageReadRequest, ReaderReply
 from topicrawl.search.reader_pool import MIN_PAGES_FOR_PROCESSES, PageReaderPool
 from topicrawl.search.segments import SegmentWriter, build_segment
@@ -70,6 +82,7 @@ class IndexWriter:
         self.directory = directory
         self._index_directory = index_directory = index_directory or directory
         self._clock = clock
+        self._threshold = load_crawl_topic(directory).threshold
         self._store = CollectionStore(directory / "topicrawl.sqlite", readonly=True)
         try:
             self._lock = FileLock(index_directory / "search.lock", index_directory / "search.sqlite")
@@ -85,9 +98,9 @@ class IndexWriter:
         self._inode = get_inode(index_directory)
         self._readers: PageReaderPool | None = None
         self._segment_writer = SegmentWriter(self._database)
-        self._store_version = -1  # data version of the store at the last complete update
+        self._store_version = (-1, False)  # data version of the store and selection at the last complete update
         self._compared_at = float("-inf")
-        self._revisit_count = -1  # number of revisits at the last full comparison
+        self._compared_state = (-1, -1, False)  # revisits, last annotation and selection at the last full comparison
 
     def update(self, *, max_pages: int | None = None, on_progress: Callable[[int], None] | None = None) -> int:
         """Add at most `max_pages` missing pages, apply new annotations, and return how many pages were added.
@@ -95,7 +108,7 @@ class IndexWriter:
         Calls `on_progress` with the number of added pages after each batch. Each batch is one transaction, so a kill
         loses at most the batch in progress.
         """
-        version = self._store.query_value(int, "PRAGMA data_version")
+        version = self._store.query_value(int, "PRAGMA data_version"), contains_all_pages(self._database)
         if version == self._store_version:
             self._prepare_readers(0)
             return 0
@@ -110,6 +123,9 @@ class IndexWriter:
         self._apply_verdicts()
         if added == len(missing):
             self._store_version = version
+        elif missing[added] < self._get_last_step():
+            # The pages that are left are not after the last indexed one, so compare all pages again.
+            self._compared_at = float("-inf")
         return added
 
     def _prepare_readers(self, pages: int) -> None:
@@ -154,16 +170,23 @@ class IndexWriter:
     def _find_missing(self) -> list[int]:
         """Return the steps of the pages to add: those after the last indexed step.
 
-        From time to time, and after revisits, all pages are compared instead.
+        From time to time, and after revisits, annotations or another selection, all pages are compared instead.
         """
         revisits = self._store.query_value(int, "SELECT count(*) FROM revisits")
-        now = self._clock()
-        if revisits != self._revisit_count or now - self._compared_at >= _COMPARISON_INTERVAL:
-            self._compared_at, self._revisit_count = now, revisits
+        annotation = self._store.query_value(int, "SELECT coalesce(max(number), 0) FROM annotations")
+        now, state = self._clock(), (revisits, annotation, contains_all_pages(self._database))
+        if state != self._compared_state or now - self._compared_at >= _COMPARISON_INTERVAL:
+            self._compared_at, self._compared_state = now, state
             return self._compare_all()
+        last = self._get_last_step()
+        sql, minimum = self._select_pages()
+        sql = f"SELECT step FROM ({sql}) WHERE step > ? ORDER BY step"
+        return [step for (step,) in self._store.iterate_typed_rows(tuple[int], sql, (*minimum, last))]
+
+    def _get_last_step(self) -> int:
+        """Return the last indexed step; 0 if the index is empty."""
         ((last,),) = self._database.execute("SELECT coalesce(max(step), 0) FROM pages")
-        sql = f"SELECT step FROM ({_SELECT_PAGES}) WHERE step > ? ORDER BY step"
-        return [step for (step,) in self._store.iterate_typed_rows(tuple[int], sql, (last,))]
+        return int(last)
 
     def _compare_all(self) -> list[int]:
         """Compare all pages with the collection and return the steps of the missing ones.
@@ -174,8 +197,9 @@ class IndexWriter:
         indexed = {row[:5]: row[5:] for row in self._database.execute(sql, (REPLACED,))}
         missing: list[int] = []
         rescored: list[tuple[object, int]] = []
-        sql = f"SELECT step, id, at, segment, start, relevance FROM ({_SELECT_PAGES}) ORDER BY step"
-        for row in self._store.iterate_typed_rows(tuple[int, int, float, int, int, float | None], sql):
+        sql, minimum = self._select_pages()
+        sql = f"SELECT step, id, at, segment, start, relevance FROM ({sql}) ORDER BY step"
+        for row in self._store.iterate_typed_rows(tuple[int, int, float, int, int, float | None], sql, minimum):
             entry = indexed.pop(row[:5], None)
             if entry is None:
                 missing.append(row[0])
@@ -189,6 +213,12 @@ class IndexWriter:
                 self._database.executemany("UPDATE pages SET relevance = ? WHERE number = ?", rescored)
                 self._count_change()
         return missing
+
+    def _select_pages(self) -> tuple[str, tuple[float, ...]]:
+        """Return the query of the pages to index, and its parameters."""
+        if contains_all_pages(self._database):
+            return _SELECT_PAGES, ()
+        return f"{_SELECT_PAGES} AND {IS_RELEVANT}", (self._threshold,)
 
     def _submit_batch(self, steps: Sequence[int]) -> list[_PendingRead]:
         """Submit the pages of a batch to the readers, `_PAGES_PER_REQUEST` at a time."""
