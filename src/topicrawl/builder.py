@@ -57,12 +57,9 @@ from topicrawl.recrawl.context import Recrawl
 from topicrawl.recrawl.pages import RevisitPages
 from topicrawl.recrawl.queue import RecrawlQueue
 from topicrawl.recrawl.sink import RecrawlSink
-from topicrawl.relevance import plugin
 from topicrawl.relevance.base import LearnsFromPages, Relevance
+from topicrawl.relevance.judges import create_judge, needs_styles
 from topicrawl.relevance.multilingual import MultilingualVsm
-from topicrawl.relevance.rocchio import RocchioJudge
-from topicrawl.relevance.topic_judge import TopicJudge
-from topicrawl.relevance.vsm import Vsm
 from topicrawl.seeds.clients import build_engine_access
 from topicrawl.seeds.election import ElectionResult as Election
 from topicrawl.seeds.engine_queries import collect_answers
@@ -170,20 +167,21 @@ async def _open_components(
     strategy = strategies.create_strategy(settings.strategy)
     engine_cache, engines = SearchEngineCache(directory, election), _select_engines(settings, strategy)
     vsm = MultilingualVsm(topic, vector_source=load_vector_source(settings.embedding))
-    judge = _build_judge(settings, topic, vsm)
+    judge = create_judge(settings.judge, vsm)
+    styles = strategy.needs_styles or needs_styles(settings.judge)
     strategy.bind(
         StrategyContext(
             topic,
             vsm,
             Random(0),
             engine_cache.get_description,
-            judge=None if settings.has_built_in_judge else judge,
+            judge=None if settings.has_similarity_judge else judge,
             has_cosine_judge=settings.has_cosine_judge,
         )
     )
 
     async def train_models() -> None:
-        training = await _load_training_data(topic, settings, engine_cache, engines, styles=strategy.needs_styles)
+        training = await _load_training_data(topic, settings, engine_cache, engines, styles=styles)
         strategy.fit(training)
         if isinstance(judge, LearnsFromPages):
             judge.learn_examples(*get_example_pages(training))
@@ -286,13 +284,6 @@ def _get_reviewer_key() -> str:
     if not key.isascii() or not key.isprintable():
         raise SettingError("TOPICRAWL_REVIEWER_KEY is not a key: it is sent in a header, so use one line of ASCII text")
     return key
-
-
-def _build_judge(settings: Settings, topic: Topic, vsm: Vsm) -> Relevance:
-    """Build the relevance model that the settings name."""
-    if not settings.has_built_in_judge:
-        return plugin.load_judge(settings.judge, topic)
-    return RocchioJudge(vsm) if settings.has_cosine_judge else TopicJudge(vsm)
 
 
 @contextmanager
@@ -567,7 +558,7 @@ def _build_crawl(
         fetch=base.collection.wrap_fetch(sink.fetcher),
         parse=partial(
             parse_main_text if settings.main_text else parse.parse_response,
-            styles=strategy.needs_styles,
+            styles=strategy.needs_styles or needs_styles(settings.judge),
             context=strategy.link_context,
             cache=ParserCache(vocabularies=strategy.context.vsm.vocabularies),
         ),

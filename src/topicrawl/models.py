@@ -196,6 +196,14 @@ class Priority(Struct, frozen=True):
     parts: tuple[tuple[str, float], ...] = ()  # named components of the score, for `why`
 
 
+class PageJudgement(Struct, frozen=True):
+    """What the relevance model says about a page besides its relevance. It is stored with the page, for the review."""
+
+    group: str = ""  # review group: "undoubted", or what selects the page; "" if it is not relevant
+    metrics: tuple[str, ...] = ()  # metrics that select the page
+    scores: Mapping[str, float] = field(default_factory=dict)  # values of the metrics
+
+
 class Visit(Struct, frozen=True):
     """One fetch and its result."""
 
@@ -210,6 +218,7 @@ class Visit(Struct, frozen=True):
     status: int = 0
     detail: str = ""
     duplicate_of: str = ""  # URL of the stored page that this page repeats, with the failure `DUPLICATE`
+    judgement: PageJudgement | None = None  # None: the relevance model has not judged the page in this run
 
 
 #: Fetch function. Politeness, robots.txt checks and recording wrap such functions.

@@ -14,6 +14,7 @@ from topicrawl import strategies
 from topicrawl.errors import SeedError, SettingError
 from topicrawl.fetch.guard import AddressGuard, parse_networks
 from topicrawl.relevance import plugin
+from topicrawl.relevance.base import BUILT_IN_JUDGES
 from topicrawl.text.embedding import BUILT_IN, check_embedding
 from topicrawl.topic import load_toml
 from topicrawl.urls import canonicalize_url, get_host
@@ -28,7 +29,9 @@ class Settings:
     strategy: Annotated[str, "Strategy that orders the links: name or name:parameter=value,…"] = (
         strategies.DEFAULT_STRATEGY
     )
-    judge: Annotated[str, "Relevance model: topic (a probability), cosine, or your own as module:Class."] = "topic"
+    judge: Annotated[
+        str, "Relevance model: topic (a probability), cosine, multi_metric, summary, or your own as module:Class."
+    ] = "topic"
     embedding: Annotated[
         str, "Word vectors: built-in (English), none, model2vec:DIRECTORY, or your own as module:Class."
     ] = BUILT_IN
@@ -86,6 +89,11 @@ class Settings:
     @property
     def has_built_in_judge(self) -> bool:
         """Whether the relevance model is one of Topicrawl."""
+        return self.has_cosine_judge or self.judge in BUILT_IN_JUDGES
+
+    @property
+    def has_similarity_judge(self) -> bool:
+        """Whether strategies compare pages with the topic themselves. With other judges they ask the judge."""
         return self.has_cosine_judge or self.judge == "topic"
 
     def __post_init__(self) -> None:

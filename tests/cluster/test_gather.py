@@ -9,13 +9,21 @@ import pytest
 
 from topicrawl import parse
 from topicrawl.cluster.gather import CollectionMerger, GatherResult, check_sources
+from topicrawl.collection.annotations import (
+    AnnotationLabel,
+    annotate,
+    decide_group,
+    list_current_annotations,
+    undo_last_action,
+)
 from topicrawl.collection.deduplication import pack_duplicate_keys
 from topicrawl.collection.directory import Collection
 from topicrawl.collection.link_rows import pack_links
-from topicrawl.collection.store import VisitRecord
+from topicrawl.collection.store import CollectionStore, VisitRecord
 from topicrawl.errors import CollectionError
 from topicrawl.models import Failure, Link, Priority, Response, Visit
 from topicrawl.topic import Topic
+from topicrawl.urls import fingerprint
 
 TOPIC = Topic.of("dengue fever")
 LONG = " ".join(f"word{n}" for n in range(200))
@@ -83,6 +91,31 @@ def test_duplicates_across_workers_are_omitted(tmp_path: Path) -> None:
     done, rows = merge_workers(tmp_path / "all", first, second)
     assert rows == [("http://a/1", None), ("http://b/1", "duplicate"), ("http://b/2", None)]
     assert done.duplicates == 1
+
+
+def test_the_last_verdict_of_any_worker_counts_and_decisions_can_be_revoked(tmp_path: Path) -> None:
+    urls = [f"http://a/{number}" for number in range(4)]
+    one = worker(tmp_path / "one", "e", *((1.0 + n, url, f"{LONG} {url}") for n, url in enumerate(urls[:2])))
+    two = worker(tmp_path / "two", "e", *((3.0 + n, url, f"other {url}") for n, url in enumerate(urls[2:])))
+    yes, no = AnnotationLabel.RELEVANT, AnnotationLabel.IRRELEVANT
+    for directory, steps in ((one, ((urls[0], yes, 10.0), (urls[0], no, 12.0))), (two, ((urls[2], yes, 11.0),))):
+        store = CollectionStore(directory / "topicrawl.sqlite")
+        for url, label, at in steps:
+            annotate(store, [url], label, origin="read", at=at)
+        store.close()
+    store = CollectionStore(two / "topicrawl.sqlite")
+    decide_group(store, "vsm", urls[3:], yes, sample=[fingerprint(urls[2])], at=13.0)
+    store.close()
+    merge_workers(tmp_path / "all", one, two)
+    store = CollectionStore(tmp_path / "all" / "topicrawl.sqlite")
+    labels = {row.url: row.label for row in list_current_annotations(store).values()}
+    assert labels == {urls[0]: no, urls[2]: yes, urls[3]: yes}
+    annotate(store, [urls[2]], no, origin="read", at=14.0)
+    assert set(list_current_annotations(store)) == {fingerprint(urls[0]), fingerprint(urls[2])}
+    undo_last_action(store, at=15.0)
+    undo_last_action(store, at=16.0)
+    assert {row.url for row in list_current_annotations(store).values()} == {urls[0], urls[2]}
+    store.close()
 
 
 def test_unrelated_or_busy_directories_are_refused(tmp_path: Path) -> None:

@@ -76,6 +76,27 @@ def test_few_pages_never_raise_thresholds() -> None:
     assert values["passage"] == values["vsm"] / 2
 
 
+def test_irrelevant_examples_raise_the_passage_threshold() -> None:
+    mentions = [
+        Page(
+            f"http://b.example/{number}",
+            text=f"A mosquito, a fever and a rash. {'Express trains on the main line. ' * 30} n{number}.",
+        )
+        for number in range(40)
+    ]
+    # Half of the VSM threshold, as in the paper, accepts pages that only mention a term of the filter.
+    topic = Topic("x", {"rash": 1.0}, filter=TopicFilter({"rash": 1.0, "mosquito": 1.0, "fever": 1.0}))
+    _, few = fit_filter(topic, RELEVANT, mentions[:10])
+    _, many = fit_filter(topic, RELEVANT, mentions)
+    assert few.vsm is not None
+    assert few.passage == few.vsm / 2
+    sieve = FilterModel.of(topic.filter, ENGLISH)
+    values = [sieve.best_passage_similarity(sieve.extract_terms(each)) for each in mentions]
+    assert many.passage is not None
+    assert sum(value >= few.passage for value in values) == 40
+    assert sum(value >= many.passage for value in values) <= 2
+
+
 def test_values_of_the_topic_have_precedence() -> None:
     own = TopicFilter({"rash": 1.0})
     topic = Topic("x", {"rash": 1.0}, filter=own, thresholds=Thresholds(vsm=0.3, terms=0.9))

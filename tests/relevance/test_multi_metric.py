@@ -45,27 +45,39 @@ def test_thresholds_of_kluev_table_2() -> None:
     [
         ([], 5, (), ""),
         (list(TERMS)[:5], 40, ("terms", "vsm"), "undoubted"),
-        (list(TERMS)[:5], 900, ("terms", "passage"), "undoubted"),
+        (list(TERMS)[:5], 900, ("terms", "passage"), "passage"),
         (list(TERMS)[:4], 900, ("passage",), "passage"),
         (list(TERMS)[:4], 10, ("vsm",), "vsm"),
-        (list(PAIRS)[:1], 0, ("collocations",), "filter"),
+        (list(PAIRS)[:1], 0, ("collocations",), ""),
         (list(TRIPLES)[:1], 0, (), ""),
-        (list(TRIPLES)[:2], 0, ("collocations",), "filter"),
-        ([*list(TRIPLES)[:2], *list(TERMS)[:1]], 0, ("collocations", "passage"), "undoubted"),
+        (list(TRIPLES)[:2], 0, ("collocations",), ""),
+        ([*list(TRIPLES)[:2], *list(TERMS)[:1]], 0, ("collocations", "passage"), "passage"),
     ],
 )
 def test_metrics_vote_when_they_reach_their_thresholds(
     elements: list[str], noise: int, votes: tuple[str, ...], group: str
 ) -> None:
-    """Kluev, section 4: shares of terms .5, pairs .1, triples .08; two or more metrics are undoubted."""
+    """Kluev, section 4: shares of terms .5, pairs .1, triples .08; two metrics besides the passage are undoubted."""
     verdict = metrics().judge_page(page(*elements, noise=noise))
     assert (verdict.metrics, verdict.group) == (votes, group)
 
 
-@pytest.mark.parametrize("votes", [("collocations", "terms"), ("terms", "passage"), ("collocations", "terms", "vsm")])
+@pytest.mark.parametrize("votes", [("collocations", "terms"), ("terms", "vsm"), ("collocations", "terms", "passage")])
 def test_two_votes_are_undoubted(votes: tuple[str, ...]) -> None:
     assert FilterVerdict({}, votes, 1.0).is_undoubted
     assert not FilterVerdict({}, votes[:1], 1.0).is_undoubted
+
+
+def test_passage_and_one_weak_metric_are_not_undoubted() -> None:
+    assert not FilterVerdict({}, ("terms", "passage"), 1.0).is_undoubted
+    assert FilterVerdict({}, ("terms", "passage"), 1.0).group == "passage"
+
+
+@pytest.mark.parametrize("metric", ["terms", "collocations"])
+def test_terms_or_collocations_alone_do_not_recommend_a_page(metric: str) -> None:
+    """In Table 4, the undoubted, vsm, passage and heuristic pages add up to the recommended ones."""
+    assert FilterVerdict({}, (metric,), 1.0).group == ""
+    assert 2678 + 626 + 2025 + 2826 == 8155
 
 
 def test_undoubted_page_counts_for_its_directory() -> None:
@@ -112,7 +124,7 @@ def test_page_similar_to_rejected_pages_gets_a_lower_score() -> None:
 def test_doubtful_page_does_not_update_the_filter() -> None:
     judge = metrics(tuning=FilterTuning(interval=1))
     doubtful = page(*list(PAIRS)[:1])
-    assert judge.judge_page(doubtful).group == "filter"
+    assert judge.judge_page(doubtful).metrics == ("collocations",)
     judge.observe_page(doubtful)
     assert judge.update_count == 0
     assert judge.judge_page(page("nothing")).group == ""

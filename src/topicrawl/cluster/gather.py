@@ -1,7 +1,8 @@
 """Merge the directories of many workers into one collection, as if one machine had crawled it.
 
 Visits are sorted by time. A URL that two workers fetched, because the lease of one of them expired or the server lost
-data, occurs once. Duplicates of pages are detected across workers too.
+data, occurs once. Duplicates of pages are detected across workers too. The last verdict on a page counts, whichever
+worker it was given to.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from struct import unpack
 
+from topicrawl.collection.annotations import copy_annotations
 from topicrawl.collection.deduplication import DuplicateDetector
 from topicrawl.collection.directory import Collection, contains_crawl, is_crawling
 from topicrawl.collection.page_loader import PageLoader
@@ -24,7 +26,7 @@ from topicrawl.urls import fingerprint
 
 _PROGRESS_INTERVAL = 500  # visits between two progress reports
 _ADD_VISIT = f"INSERT INTO visits VALUES ({','.join('?' * len(StoredVisit._fields))})"
-_ADD_PAGE = "INSERT OR REPLACE INTO pages VALUES (?,?,?,?,?,?,?,?,?,?,?)"
+_ADD_PAGE = f"INSERT OR REPLACE INTO pages VALUES ({','.join('?' * 12)})"
 
 
 @dataclass
@@ -65,6 +67,7 @@ class CollectionMerger:
                 yield min(start + _PROGRESS_INTERVAL, len(order))
             for store in stores:
                 self._copy_tables(store)
+            copy_annotations(stores, self.target.store)
         finally:
             for store in stores:
                 store.close()

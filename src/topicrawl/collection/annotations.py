@@ -3,11 +3,16 @@
 The last row of a page is its current annotation. Rows that were added together are one action and are undone together.
 The verdicts of the language-model reviewer are annotations too. They are added only to pages that users have not
 annotated, and `undo_last_action` skips them.
+
+A group decision labels the other pages of a group after the review of a sample (`review.py`). It is revoked in the same
+action in which a new verdict on a sampled page contradicts it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -16,6 +21,13 @@ from topicrawl.urls import fingerprint
 
 #: Origin of the annotations by the language-model reviewer; "undo N reviewer" if the undo of action N restored one.
 REVIEWER_ORIGIN = "reviewer"
+#: Origin of the pages that were accepted without a review.
+UNDOUBTED_ORIGIN = "undoubted"
+ACCEPTANCE_SHARE = 0.75  # more than this share of a sample must be relevant to accept its group
+# Origins that an undo keeps: the label is still that of the reviewer, or follows from a group decision.
+_KEPT_ORIGIN = re.compile(rf"({REVIEWER_ORIGIN}|group \d+)$")
+_ACTION_NUMBER = re.compile(r"(undo|group|revoked) (\d+)")
+_IMPLIED_ORIGIN = re.compile(rf"(group( \d+)?|{UNDOUBTED_ORIGIN})$")
 
 
 class AnnotationLabel(StrEnum):
@@ -50,6 +62,11 @@ class Annotation(NamedTuple):
         """Whether the label is a verdict of the language-model reviewer, not of a user."""
         return self.origin.endswith(REVIEWER_ORIGIN)
 
+    @property
+    def is_implied(self) -> bool:
+        """Whether the label follows from the review of other pages, or from the acceptance of undoubted pages."""
+        return _IMPLIED_ORIGIN.search(self.origin) is not None
+
 
 _COLUMN_NAMES = "number, action, page, url, label, origin, at"
 _SELECT_CURRENT = f"""
@@ -80,9 +97,103 @@ def insert_annotations(
 ) -> int:
     """Add one label to several pages in the current transaction. Return the number of the action."""
     action = _next_action(store)
-    rows = [(action, fingerprint(url), url, label, origin, at) for url in dict.fromkeys(urls)]
-    store.db.executemany(_INSERT_ANNOTATION, rows)
+    _insert_action(store, action, dict.fromkeys(urls, label), origin=origin, at=at)
     return action
+
+
+def annotate_pages(store: CollectionStore, labels: Mapping[str, AnnotationLabel], *, origin: str, at: float) -> int:
+    """Add a label to each of several pages as one action, synced to disk. Return the number of the action.
+
+    `labels` maps the URL of a page to its label.
+    """
+    with store.db.durable_transaction():
+        action = _next_action(store)
+        _insert_action(store, action, labels, origin=origin, at=at)
+    return action
+
+
+def _insert_action(
+    store: CollectionStore, action: int, labels: Mapping[str, AnnotationLabel], *, origin: str, at: float
+) -> None:
+    """Insert the annotations of an action, and revoke the group decisions that they contradict."""
+    rows = [(action, fingerprint(url), url, label, origin, at) for url, label in labels.items()]
+    store.db.executemany(_INSERT_ANNOTATION, rows)
+    _revoke_decisions(store, action, [row[1] for row in rows], at=at)
+
+
+def decide_by_sample(labels: Sequence[AnnotationLabel | None]) -> AnnotationLabel | None:
+    """Return the decision on a group from the labels of its sample; None as long as a page of it has no label.
+
+    More than three quarters of the sample must be relevant. "Unsure" counts as not relevant (Kluev 2000, section 4).
+
+    >>> yes, no = AnnotationLabel.RELEVANT, AnnotationLabel.IRRELEVANT
+    >>> [str(decide_by_sample(labels)) for labels in ([yes, yes, yes, no], [yes] * 4 + [no], [yes, None], [])]
+    ['irrelevant', 'relevant', 'None', 'None']
+    """
+    if not labels or not all(labels):
+        return None
+    share = sum(label == AnnotationLabel.RELEVANT for label in labels) / len(labels)
+    return AnnotationLabel.RELEVANT if share > ACCEPTANCE_SHARE else AnnotationLabel.IRRELEVANT
+
+
+def decide_group(
+    store: CollectionStore,
+    name: str,
+    urls: Sequence[str],
+    label: AnnotationLabel,
+    *,
+    sample: Iterable[int],
+    at: float,
+) -> int:
+    """Label the pages of a group as one action, synced to disk. Return the number of the action.
+
+    `sample` contains the ids of the reviewed pages that led to the decision. Without any, no verdict revokes it.
+    """
+    with store.db.durable_transaction():
+        action = _next_action(store)
+        values = (action, name, label, json.dumps(sorted(sample)))
+        store.db.execute("INSERT INTO group_decisions VALUES (?,?,?,?)", values)
+        _insert_action(store, action, dict.fromkeys(urls, label), origin=f"group {action}", at=at)
+    return action
+
+
+def _revoke_decisions(store: CollectionStore, action: int, changed: Sequence[int], *, at: float) -> None:
+    """Restore the earlier labels of the groups whose sample no longer supports the decision on the group.
+
+    `changed` contains the ids of the pages whose labels `action` has changed.
+    """
+    pages = set(changed)
+    decisions = store.db.execute("SELECT action, label, sample FROM group_decisions WHERE action < ?", (action,))
+    for number, label, text in decisions.fetchall():
+        sample = json.loads(text)
+        if pages.isdisjoint(sample):
+            continue
+        if decide_by_sample([_find_reviewed_label(store, page) for page in sample]) == label:
+            continue
+        current = f"SELECT page, url FROM ({_SELECT_CURRENT}) WHERE origin LIKE '%group {number}' AND action <> ?"
+        members = store.db.execute(current, (_MAX_NUMBER, action)).fetchall()
+        rows = [
+            (action, page, url, *_find_earlier_label(store, page, number, f"revoked {number}"), at)
+            for page, url in members
+        ]
+        store.db.executemany(_INSERT_ANNOTATION, rows)
+
+
+def _find_reviewed_label(store: CollectionStore, page: int) -> AnnotationLabel | None:
+    """Return the label that a user gave to a page after looking at it, or None."""
+    sql = f"SELECT {_COLUMN_NAMES} FROM annotations WHERE page=? ORDER BY number DESC LIMIT 1"
+    rows = store.query_typed_rows(Annotation, sql, (page,))
+    return (rows[0].label or None) if rows and not rows[0].is_implied and not rows[0].is_by_reviewer else None
+
+
+def _find_earlier_label(store: CollectionStore, page: int, action: int, origin: str) -> tuple[str, str]:
+    """Return the label that a page had before an action, and `origin` with the part of its origin to keep."""
+    before = store.db.execute(
+        "SELECT label, origin FROM annotations WHERE page=? AND action<? ORDER BY number DESC LIMIT 1", (page, action)
+    ).fetchone()
+    label, earlier_origin = before or (AnnotationLabel.NONE, "")
+    kept = _KEPT_ORIGIN.search(str(earlier_origin))
+    return str(label), f"{origin} {kept[0]}" if kept else origin
 
 
 def has_annotations(store: CollectionStore, url: str) -> bool:
@@ -101,15 +212,9 @@ def undo_last_action(store: CollectionStore, *, at: float) -> list[Annotation]:
             return []
         action, rows = _next_action(store), []
         for page, url in store.db.execute("SELECT page, url FROM annotations WHERE action=? ORDER BY number", (last,)):
-            before = store.db.execute(
-                "SELECT label, origin FROM annotations WHERE page=? AND action<? ORDER BY number DESC LIMIT 1",
-                (page, last),
-            ).fetchone()
-            label, earlier_origin = before or (AnnotationLabel.NONE, "")
-            is_by_reviewer = str(earlier_origin).endswith(REVIEWER_ORIGIN)
-            origin = f"undo {last} {REVIEWER_ORIGIN}" if is_by_reviewer else f"undo {last}"
-            rows.append((action, page, url, label, origin, at))
+            rows.append((action, page, url, *_find_earlier_label(store, page, last, f"undo {last}"), at))
         store.db.executemany(_INSERT_ANNOTATION, rows)
+        _revoke_decisions(store, action, [row[1] for row in rows], at=at)
     sql = f"SELECT {_COLUMN_NAMES} FROM annotations WHERE action=? ORDER BY number"
     return store.query_typed_rows(Annotation, sql, (action,))
 
@@ -146,6 +251,43 @@ def list_annotations_since(store: CollectionStore, number: int) -> list[Annotati
     """Return the annotations after a number, oldest first."""
     sql = f"SELECT {_COLUMN_NAMES} FROM annotations WHERE number>? ORDER BY number"
     return store.query_typed_rows(Annotation, sql, (number,))
+
+
+def copy_annotations(sources: Sequence[CollectionStore], target: CollectionStore) -> None:
+    """Copy the annotations and group decisions of several collections to an empty log, in the order of their times."""
+    rows = []
+    for which, source in enumerate(sources):
+        latest = 0.0
+        for row in list_annotations_since(source, 0):
+            # The order within a log stays, even if the clock was set back.
+            latest = max(latest, row.at)
+            rows.append((latest, which, row))
+    rows.sort(key=lambda item: item[:2])
+    actions: list[dict[int, int]] = [{} for _ in sources]  # for each source: number of an action → new number
+    count = 0
+    for _, which, row in rows:
+        if row.action not in actions[which]:
+            count += 1
+            actions[which][row.action] = count
+    with target.db.durable_transaction():
+        for _, which, row in rows:
+            origin = _renumber_origin(row.origin, actions[which])
+            values = (actions[which][row.action], row.page, row.url, row.label, origin, row.at)
+            target.db.execute(_INSERT_ANNOTATION, values)
+        sql = "SELECT action, name, label, sample FROM group_decisions"
+        for source, numbers in zip(sources, actions, strict=True):
+            for action, name, label, sample in source.query_typed_rows(tuple[int, str, str, str], sql):
+                decision = (numbers[action], name, label, sample)
+                target.db.execute("INSERT INTO group_decisions VALUES (?,?,?,?)", decision)
+
+
+def _renumber_origin(origin: str, actions: Mapping[int, int]) -> str:
+    """Replace the numbers of actions in an origin.
+
+    >>> _renumber_origin("undo 7 group 6", {6: 16, 7: 17}), _renumber_origin("judge summary", {})
+    ('undo 17 group 16', 'judge summary')
+    """
+    return _ACTION_NUMBER.sub(lambda found: f"{found[1]} {actions[int(found[2])]}", origin)
 
 
 def _next_action(store: CollectionStore) -> int:

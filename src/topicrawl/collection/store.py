@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from msgspec import ValidationError, convert
+from msgspec import json as msgspec_json
 
 from topicrawl.collection.archive import RecordLocation
 from topicrawl.collection.fact_rows import join_fact, overflow_row_range, split_fact
@@ -82,6 +83,11 @@ SCHEMA = DatabaseSchema(
             " tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL, cost REAL NOT NULL, seconds REAL NOT NULL,"
             " at REAL NOT NULL)",
             "CREATE INDEX reviewer_calls_by_page ON reviewer_calls (page)",
+        ),
+        (
+            "ALTER TABLE pages ADD COLUMN judgement TEXT NOT NULL DEFAULT ''",
+            "CREATE TABLE group_decisions (action INTEGER PRIMARY KEY, name TEXT NOT NULL, label TEXT NOT NULL,"
+            " sample TEXT NOT NULL)",
         ),
     ),
 )
@@ -215,8 +221,9 @@ class CollectionStore:
                 page.canonical,
                 page.digest,
                 duplicate_keys,
+                msgspec_json.encode(visit.judgement).decode() if visit.judgement is not None else "",
             )
-            self.db.execute("INSERT OR REPLACE INTO pages VALUES (?,?,?,?,?,?,?,?,?,?,?)", values)
+            self.db.execute("INSERT OR REPLACE INTO pages VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", values)
         if links is not None:
             self.db.execute("INSERT OR REPLACE INTO links VALUES (?,?,?,?,?)", (fingerprint(visit.url), *links))
 

@@ -21,8 +21,9 @@ from topicrawl.doctor.finding import Finding
 from topicrawl.errors import IdentityError, PluginError, TopicrawlError
 from topicrawl.frontier.trap_detector import TrapDetector
 from topicrawl.models import JsonValue
+from topicrawl.relevance.base import LearnsFromPages
+from topicrawl.relevance.judges import create_judge
 from topicrawl.relevance.multilingual import MultilingualVsm
-from topicrawl.relevance.topic_judge import TopicJudge
 from topicrawl.seeds.election import parse_election_result
 from topicrawl.settings import Settings, parse_stored_settings
 from topicrawl.strategies.base import StrategyContext
@@ -98,8 +99,9 @@ def _check_learned_state(
         vsm = MultilingualVsm(topic, vector_source=vector_source)
         strategy.bind(StrategyContext(topic, vsm, Random(0)))
         strategy.restore_state(cast(JsonValue, learned.get("strategy")))
-        if not settings.has_cosine_judge and settings.has_built_in_judge:
-            TopicJudge(vsm).restore_state(cast(JsonValue, learned.get("judge")))
+        judge = create_judge(settings.judge, vsm) if settings.has_built_in_judge else None
+        if isinstance(judge, LearnsFromPages):
+            judge.restore_state(cast(JsonValue, learned.get("judge")))
         if trap_state := learned.get("trap_detector", learned.get("monotony")):
             TrapDetector().restore_state(trap_state)
     except PluginError as error:

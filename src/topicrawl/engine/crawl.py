@@ -34,8 +34,8 @@ from topicrawl.engine.scheduling import build_offers, score_outlinks
 from topicrawl.engine.sinks import ProcessedVisit
 from topicrawl.errors import SpaceError
 from topicrawl.frontier.base import Completion, Lease, LeaseLimits, Offer
-from topicrawl.models import Failure, Link, Priority, Response, Visit
-from topicrawl.relevance.base import LearnsFromPages
+from topicrawl.models import Failure, Link, Page, PageJudgement, Priority, Response, Visit
+from topicrawl.relevance.base import BuildsJudgements, LearnsFromPages, build_score_judgement
 
 _POLL_SECONDS = 0.05  # minimum seconds between two checks for links that can be leased
 _RECHECK_SECONDS = 1.0  # maximum seconds between two checks whether poor links may be fetched
@@ -367,18 +367,20 @@ class Crawl:
             self.pages += failure is None
         if self.context.stores_score_parts and (reasons := self.context.strategy.explain(link)):
             priority = replace(priority, parts=reasons)
+        relevance = self.context.relevance.score(page) if page is not None else None
         visit = Visit(
             stored_step or self.step,
             link,
             priority,
             response.final_url,
             page,
-            self.context.relevance.score(page) if page is not None else None,
+            relevance,
             failure,
             response.at,
             response.status,
             detail,
             twin,
+            self._build_judgement(page, relevance) if page is not None and failure is None else None,
         )
         if stored_step is None and failure is None:
             self.relevant += (visit.relevance or 0.0) >= self.context.strategy.context.topic.threshold
@@ -390,6 +392,14 @@ class Crawl:
             self.context.relevance.observe(page)
         self.context.strategy.learn(visit if failure is None else replace(visit, page=None))
         return ProcessedVisit(visit, response, score_outlinks(visit, self.context.strategy, self.context.link_filter))
+
+    def _build_judgement(self, page: Page, relevance: float | None) -> PageJudgement | None:
+        """Return the judgement on a page that is stored with it; None if the crawl stores no details."""
+        if not self.context.stores_score_parts:
+            return None
+        if isinstance(self.context.relevance, BuildsJudgements):
+            return self.context.relevance.build_judgement(page)
+        return build_score_judgement(relevance or 0.0, self.context.strategy.context.topic.threshold)
 
 
 def build_seed_links(urls: Sequence[str]) -> list[Link]:

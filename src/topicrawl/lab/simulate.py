@@ -28,8 +28,8 @@ from topicrawl.frontier.memory import MemoryFrontier
 from topicrawl.lab.parsed_web import ParsedWeb
 from topicrawl.models import LinkContextLevel, ParseFunction, Visit
 from topicrawl.parse.parser_cache import ParserCache
-from topicrawl.relevance import plugin
 from topicrawl.relevance.base import LearnsFromPages, Relevance
+from topicrawl.relevance.judges import create_judge, needs_styles
 from topicrawl.relevance.multilingual import build_vsm
 from topicrawl.relevance.topic_judge import TopicJudge
 from topicrawl.relevance.vsm import Vsm
@@ -51,7 +51,7 @@ class Task:
     sessions: Sequence[Sequence[str]] = ()
     open_world: bool = False
     random_seed: int = 0
-    judge: str = ""  # user-defined relevance model, as on the command line; "" for the built-in model
+    judge: str = ""  # relevance model, as on the command line; "" for the default model
     embedding: str = BUILT_IN  # word vectors, as on the command line
     distinct: bool = False  # whether duplicate pages are rejected, as in a live crawl
 
@@ -77,11 +77,13 @@ def prepare_crawl(web: Recording | ParsedWeb, task: Task) -> Crawl:
         if not web.contains(url):
             raise SeedError(f"the seed {url} is not in the recorded web")
     strategy = strategies.create_strategy(task.strategy)
-    inputs = SimulationInputs(task, styles=strategy.needs_styles, context=strategy.link_context)
+    inputs = SimulationInputs(
+        task, styles=strategy.needs_styles or needs_styles(task.judge), context=strategy.link_context
+    )
     vsm, training_data, parse_page = (
         inputs.build_for_parsed_web(web) if isinstance(web, ParsedWeb) else inputs.build_for_recording(web)
     )
-    judge = plugin.load_judge(task.judge, task.topic) if task.judge else None
+    judge = create_judge(task.judge, vsm) if task.judge else None
     strategy.bind(StrategyContext(task.topic, vsm, Random(task.random_seed), judge=judge))
     strategy.fit(training_data)
     relevance: Relevance = TopicJudge(vsm) if judge is None else judge

@@ -1,4 +1,4 @@
-"""Relevance by the vote of several metrics: Kluev 2000, section 4. Two or more votes make a page undoubtedly relevant.
+"""Relevance by the vote of several metrics: Kluev 2000, section 4. Two votes make a page undoubtedly relevant.
 
 | metric | votes for a page if |
 |---|---|
@@ -8,10 +8,15 @@
 | passage | vsm does not vote, but one passage of the page is similar enough (half of that similarity suffices) |
 | directory | no other metric votes, but an undoubtedly relevant page was found in the same directory |
 
-Pages are grouped for evaluation by sampling: undoubted; collocations or terms alone; vsm; passage; directory. The paper
-defines when a page is relevant, but not its score. Here the degree of each metric is its value divided by twice its
-threshold, at most 1, so that the degree is one half at the threshold. The score is the mean of the degrees of terms,
-collocations and similarity. A passage or a directory can replace the similarity, with a degree of at most one half.
+Pages are grouped for evaluation by sampling: undoubted; vsm; passage; directory. A page for which only terms or only
+collocations vote is not recommended: in Table 4 of the paper, the other groups add up to the recommended pages. A
+passage does not count as one of the two votes of an undoubted page: a passage and a few terms occur on many pages that
+only mention the topic.
+
+The paper defines when a page is relevant, but not its score. Here the degree of each metric is its value divided by
+twice its threshold, at most 1, so that the degree is one half at the threshold. The score is the mean of the degrees of
+terms, collocations and similarity. A passage or a directory can replace the similarity, with a degree of at most one
+half.
 """
 
 from __future__ import annotations
@@ -22,6 +27,7 @@ from random import Random
 from typing import Any, cast
 
 from topicrawl.models import JsonValue, Page
+from topicrawl.relevance.base import UNDOUBTED
 from topicrawl.relevance.directory_heuristic import DirectoryStats
 from topicrawl.relevance.filter_model import FilterModel, PageTerms
 from topicrawl.relevance.filter_tuning import FilterTuning, RecommendedPageStats
@@ -42,20 +48,19 @@ class FilterVerdict:
 
     @property
     def is_undoubted(self) -> bool:
-        """Whether two or more metrics vote for the page."""
-        return len(self.metrics) > 1
+        """Whether two or more metrics besides the passage vote for the page."""
+        return len(self.metrics) - ("passage" in self.metrics) > 1
 
     @property
     def group(self) -> str:
-        """Evaluation group: "undoubted", "filter", "vsm", "passage", "directory", or "" if no metric votes.
+        """Evaluation group: "undoubted", "vsm", "passage", "directory", or "" if the page is not recommended.
 
         >>> [FilterVerdict({}, votes, 0.5).group for votes in ((), ("terms",), ("vsm",), ("terms", "vsm"))]
-        ['', 'filter', 'vsm', 'undoubted']
+        ['', '', 'vsm', 'undoubted']
         """
         if self.is_undoubted:
-            return "undoubted"
-        metric = "".join(self.metrics)
-        return "filter" if metric in ("collocations", "terms") else metric
+            return UNDOUBTED
+        return next((name for name in self.metrics if name in ("vsm", "passage", "directory")), "")
 
 
 def metric_degree(value: float, threshold: float) -> float:
@@ -81,7 +86,7 @@ class MultiMetricJudge:
     >>> metrics = MultiMetricJudge(sieve, Thresholds(vsm=0.9, terms=0.5, pairs=0.1, triples=0.08, passage=0.8))
     >>> verdict = metrics.judge_page(Page("http://a/", text="fever"))
     >>> verdict.metrics, verdict.group, round(verdict.values["vsm"], 6), round(verdict.score, 6)
-    (('terms',), 'filter', 0.707107, 0.470971)
+    (('terms',), '', 0.707107, 0.470971)
     """
 
     permanent: FilterModel

@@ -8,10 +8,11 @@ the pages on the topic. So .5 is a sensible threshold for every topic, from the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from math import exp
+from math import exp, inf, log
 from typing import NamedTuple
 
-from topicrawl.models import JsonValue, Page
+from topicrawl.models import JsonValue, Page, PageJudgement
+from topicrawl.relevance.base import UNDOUBTED, is_undoubted
 from topicrawl.relevance.page_evidence import PageEvidence, PageEvidenceExtractor, PageProfile
 from topicrawl.relevance.topic_expansion import (
     MIN_SOURCE_COVERAGE,
@@ -47,6 +48,15 @@ EXPANDED_COEFFICIENTS = Coefficients(-4.4, 4.1, 2.1, 0.0, 3.5, 1.7, 4.2, 3.3)
 _REJECTED_COEFFICIENT = -6.0  # of the similarity to rejected pages
 
 
+#: Metrics of the judge: name → parts of the log-odds that it adds up.
+_METRIC_PARTS = {
+    "words": ("words", "phrases", "title"),
+    "meaning": ("meaning", "title meaning"),
+    "similar pages": ("words of similar pages", "meaning of similar pages"),
+}
+_NO_SINGLE_METRIC = "combination"  # group of the pages that only several metrics together select
+
+
 class Judgement(NamedTuple):
     """Relevance of a page, with the contributions that add up to its log-odds."""
 
@@ -71,10 +81,33 @@ class TopicJudge:
         self.expansion = TopicExpansion(frozenset(excluded))
         self._extractors: dict[str, PageEvidenceExtractor] = {}  # language → extractor
         self._cached: tuple[Page, Topic, PageProfile, PageEvidence] | None = None
+        self._last_judgement: tuple[Page, Judgement] | None = None
 
     def score(self, page: Page) -> float:
         """Return the probability that a page is about the topic."""
-        return self.judge(page).score
+        judgement = self.judge(page)
+        self._last_judgement = page, judgement
+        return judgement.score
+
+    def build_judgement(self, page: Page) -> PageJudgement:
+        """Return the metrics that select a page, and its review group.
+
+        A metric selects a page if it alone, with the constant, reaches the threshold of the topic. The strongest of
+        these metrics is the group. A page whose odds are at least four times those of the threshold is undoubted.
+        """
+        last = self._last_judgement
+        judgement = last[1] if last is not None and last[0] is page else self.judge(page)
+        threshold = self.vsm.topic.threshold
+        values = {name: sum(judgement.parts.get(part, 0.0) for part in parts) for name, parts in _METRIC_PARTS.items()}
+        scores = {name: round(value, 3) for name, value in values.items()}
+        if judgement.score < threshold:
+            return PageJudgement(scores=scores)
+        least = _logit(threshold) - judgement.parts["constant"]
+        metrics = tuple(name for name, value in values.items() if value >= least)
+        if is_undoubted(judgement.score, threshold):
+            return PageJudgement(UNDOUBTED, metrics, scores)
+        group = max(metrics, key=values.__getitem__) if metrics else _NO_SINGLE_METRIC
+        return PageJudgement(group, metrics, scores)
 
     def judge(self, page: Page) -> Judgement:
         """Return the relevance of a page and how it comes about."""
@@ -186,6 +219,12 @@ def _compute_parts(
         "words of similar pages": coefficients.similar_words * similar[0],
         "meaning of similar pages": coefficients.similar_meaning * similar[1],
     }
+
+
+def _logit(probability: float) -> float:
+    if probability in (0.0, 1.0):
+        return inf if probability else -inf
+    return log(probability / (1 - probability))
 
 
 def _logistic(value: float) -> float:

@@ -56,7 +56,9 @@ class VisitWriter:
 @click.option(
     "--strategy", default=strategies.DEFAULT_STRATEGY, show_default=True, help="A name, or name:parameter=value,…"
 )
-@click.option("--judge", default="", metavar="TEXT", help="Your own relevance model, as module:Class.")
+@click.option(
+    "--judge", default="", metavar="TEXT", help="Relevance model: multi_metric, summary, or your own as module:Class."
+)
 @add_embedding_option
 @click.option("--pages", "fetches", default=1000, show_default=True, type=click.IntRange(1), help="Number of fetches.")
 @click.option(
