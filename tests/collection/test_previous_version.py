@@ -12,8 +12,11 @@ import pytest
 from tests.helpers.markers import LONG
 from tests.helpers.previous_version import extract_fixture, run_topicrawl, serve_sample_web
 
+from topicrawl.collection import queries
 from topicrawl.collection.annotations import AnnotationLabel, list_current_annotations, undo_last_action
 from topicrawl.collection.commands import CommandKind, list_commands
+from topicrawl.collection.review import label_group, load_candidates
+from topicrawl.collection.review_report import build_review_report
 from topicrawl.collection.store import SCHEMA, CollectionStore
 from topicrawl.frontier.sqlite.file import FRONTIER_SCHEMA
 
@@ -65,7 +68,11 @@ def test_read_only_commands_read_the_old_format_and_do_not_change_it(crawl: Path
     # Five pages reach the threshold, and a user marked another page as relevant.
     assert (status["pages"], status["relevant"], status["frontier"]["waiting"]) == (24, 6, WAITING)
     rows = export_rows(crawl)
-    assert {str(row["id"]): row["relevance"] for row in rows} == pytest.approx(EXPORTED)
+    assert {str(row["id"]): row["relevance"] for row in rows if not row["label"]} == pytest.approx(EXPORTED)
+    # The page that a user marked as relevant is exported too, whatever its relevance is.
+    assert [(row["url"], row["relevant"]) for row in rows if row["label"]] == [
+        ("http://www.hollowworks.example:8311/", True)
+    ]
     assert {tuple(row) for row in rows} == {COLUMNS}
     assert "fumigation" in run_topicrawl("search", "fumigation", crawl)
     reason = run_topicrawl("why", crawl, "http://www.ravenmarket.example:8311/fevers/")
@@ -97,6 +104,29 @@ def test_annotations_commands_and_visits_are_readable(crawl: Path, readonly: boo
     assert [name for name, _ in visit.priority.parts] != []
     assert len(repeated) == 2
     assert with_keys == 24
+
+
+@pytest.mark.parametrize("readonly", [True, False], ids=["old format", "upgraded"])
+def test_pages_without_a_stored_judgement_are_reviewed_by_their_relevance(crawl: Path, readonly: bool) -> None:
+    store = CollectionStore(crawl / "topicrawl.sqlite", readonly=readonly)
+    try:
+        report = build_review_report(store, 0.16)
+        candidates = load_candidates(store, 0.16)
+    finally:
+        store.close()
+    assert (report.pages, report.recommended) == (24, 5)
+    assert {group.metric: group.pages for group in report.groups} == {"undoubted": 3, "relevance": 2, "rejected": 19}
+    assert sum(candidate.is_reviewed for candidate in candidates) == 2
+
+
+def test_the_upgraded_collection_accepts_a_group_decision(crawl: Path) -> None:
+    store = CollectionStore(crawl / "topicrawl.sqlite")
+    try:
+        decision = label_group(store, "relevance", AnnotationLabel.IRRELEVANT, 0.16, at=1.8e9)
+        assert decision.pages == 2
+        assert queries.count_relevant_pages(store, 0.16) == (24, 4)
+    finally:
+        store.close()
 
 
 def test_an_annotation_of_the_previous_version_can_be_undone(crawl: Path) -> None:

@@ -102,6 +102,11 @@ def test_commands_are_stored_for_the_crawl(client: WebClient, place: tuple[Path,
 
 
 def test_good_sample_accepts_its_group_until_undo(client: WebClient, place: tuple[Path, str]) -> None:
+    store = CollectionStore(place[0] / "owls" / "topicrawl.sqlite")
+    with store.db.transaction():
+        # The pages of this site are undoubtedly relevant and need no review.
+        store.db.execute("UPDATE pages SET judgement = replace(judgement, 'undoubted', 'words')")
+    store.close()
     read: list[str] = []
     before: dict[str, str] = {}
     while len(load_verdicts(place)) == len(read):

@@ -20,6 +20,7 @@ COMMANDS = {
     "status": ("topicrawl.cli.status", "Show the progress of a crawl."),
     "why": ("topicrawl.cli.why", "Explain why a page was fetched or was not fetched."),
     "export": ("topicrawl.cli.export", "Export the pages of a crawl as JSON lines, Parquet, CSV, WARC or Markdown."),
+    "review": ("topicrawl.cli.review", "Review the pages of a crawl by samples, on the command line or in a CSV file."),
     "search": ("topicrawl.cli.search", "Search the pages of crawls on this machine and on other servers."),
     "serve": ("topicrawl.cli.serve", "Watch, steer, review and search crawls in a web browser."),
     "refresh": ("topicrawl.cli.refresh", "Revisit the pages of a crawl, and list new and changed pages."),

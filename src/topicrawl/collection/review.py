@@ -1,30 +1,46 @@
-"""Sampled review of the pages of a crawl: Kluev 2000, section 5.
+"""Sampled review of the pages of a crawl: Kluev 2000, sections 4 (step 7) and 5.
 
-Relevant pages are grouped by directory and by the metric that selected the link to them. The user reviews a fifth of
-each group. If three quarters of this sample are relevant, the whole group is accepted; otherwise its pages are reviewed
-one by one. Pages below the threshold are sampled too, to estimate how many relevant pages were missed. Only annotations
-of users count: the language-model reviewer sees no random sample.
+Relevant pages are grouped by their stored judgement (what selected the page) and by directory. Directories with few
+pages are merged. The user reviews a fifth of each group. If more than three quarters of this sample are relevant, the
+other pages of the group are accepted; otherwise they are rejected. Undoubtedly relevant pages need no review. A small
+sample of them and of the pages that are not relevant shows how precise they are and how many pages were missed. Only
+annotations of users count: the language-model reviewer sees no random sample.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil
+from math import ceil, floor
 from typing import NamedTuple
 
-from topicrawl.collection.annotations import Annotation, AnnotationLabel, list_current_annotations
+from msgspec import DecodeError
+from msgspec import json as msgspec_json
+
+from topicrawl.collection.annotations import (
+    UNDOUBTED_ORIGIN,
+    Annotation,
+    AnnotationLabel,
+    annotate,
+    annotate_pages,
+    decide_by_sample,
+    decide_group,
+    list_current_annotations,
+)
 from topicrawl.collection.store import CollectionStore
+from topicrawl.errors import DamagedError, UsageError
+from topicrawl.models import PageJudgement
+from topicrawl.relevance.base import UNDOUBTED, build_score_judgement
 from topicrawl.relevance.directory_heuristic import get_directory
+from topicrawl.urls import fingerprint
 
 SAMPLE_SHARE = 0.2  # share of a group that is reviewed
-ACCEPTANCE_SHARE = 0.75  # share of the sample that must be relevant to accept the group
-REJECTED_SAMPLE_SHARE = 0.05  # share of the pages below the threshold that is reviewed
-_MAX_REJECTED_SAMPLE = 40
-_CERTAIN_ODDS_FACTOR = 4.0  # multiple of the threshold's odds above which a page is certainly relevant
+MIN_GROUP_PAGES = 10  # pages; smaller groups are merged, so that a sample has at least two pages
+CONTROL_SAMPLE_SHARE = 0.05  # share of the undoubted pages, and of the pages that are not relevant, that is reviewed
+REJECTED = "rejected"  # name of the group of the pages that are not relevant
+_MAX_CONTROL_SAMPLE = 40
 _SELECT_PAGES = """
-    SELECT p.url, p.title, coalesce(v.relevance, 0), v.score_parts, v.source, p.id
+    SELECT p.url, p.title, coalesce(v.relevance, 0), p.judgement, p.id
     FROM pages p JOIN visits v USING (step) ORDER BY p.step
 """
 
@@ -35,87 +51,136 @@ class ReviewCandidate(NamedTuple):
     url: str
     title: str
     relevance: float
-    reason: str  # metric that selected the link to the page
+    judgement: PageJudgement
     id: int
-    label: AnnotationLabel | None = None  # label that a user has given; None if the page has not been reviewed
+    label: AnnotationLabel | None = None  # label of a user, or of a group decision of a user
+    is_reviewed: bool = False  # whether a user gave the label after looking at the page
 
 
 @dataclass(frozen=True)
 class ReviewGroup:
     """Pages that are reviewed by a sample."""
 
-    directory: str
-    reason: str
+    metric: str  # what selected the pages
+    directory: str  # common directory of the pages; "" if there is none
     pages: Sequence[ReviewCandidate]
-    may_accept: bool = True  # whether the sample decides on the other pages
+    can_decide: bool = True  # whether the sample decides on the other pages
     sample: Sequence[ReviewCandidate] = field(default_factory=tuple)
+
+    @property
+    def name(self) -> str:
+        """Name of the group, which is unique in a crawl."""
+        return f"{self.metric} {self.directory}".rstrip()
 
     @property
     def reviewed_pages(self) -> list[ReviewCandidate]:
         """Reviewed pages of the sample."""
-        return [page for page in self.sample if page.label is not None]
+        return [page for page in self.sample if page.is_reviewed]
 
     @property
-    def relevant_share(self) -> float:
-        """Share of relevant pages among the reviewed pages of the sample. "Unsure" counts as not relevant."""
-        read = self.reviewed_pages
-        return sum(page.label == AnnotationLabel.RELEVANT for page in read) / len(read) if read else 0.0
+    def relevant_count(self) -> int:
+        """Number of relevant pages among the reviewed pages of the sample. "Unsure" counts as not relevant."""
+        return sum(page.label == AnnotationLabel.RELEVANT for page in self.reviewed_pages)
 
     @property
-    def is_accepted(self) -> bool:
-        """Whether the whole sample has been reviewed and enough of it is relevant."""
-        return (
-            self.may_accept and len(self.reviewed_pages) == len(self.sample) and self.relevant_share >= ACCEPTANCE_SHARE
-        )
+    def decision(self) -> AnnotationLabel | None:
+        """Label of the other pages, if the whole sample has been reviewed; else None."""
+        if not self.can_decide:
+            return None
+        return decide_by_sample([page.label if page.is_reviewed else None for page in self.sample])
 
     @property
     def pages_to_review(self) -> list[ReviewCandidate]:
-        """Pages left to review: the rest of the sample, or all pages if the sample was not relevant enough."""
-        rest = [page for page in self.sample if page.label is None]
-        if rest or not self.may_accept or self.relevant_share >= ACCEPTANCE_SHARE:
-            return rest
-        return [page for page in self.pages if page.label is None]
+        """Pages of the sample that are left to review."""
+        return [page for page in self.sample if not page.is_reviewed]
 
     @property
-    def implied_urls(self) -> list[str]:
-        """URLs of pages that are accepted without review, because the sample was relevant enough."""
-        return [page.url for page in self.pages if page.label is None] if self.is_accepted else []
+    def undecided_urls(self) -> list[str]:
+        """URLs of the pages without a label."""
+        return [page.url for page in self.pages if page.label is None]
 
 
-def load_candidates(store: CollectionStore) -> list[ReviewCandidate]:
-    """Load every page with its current annotation by a user."""
+def load_candidates(store: CollectionStore, threshold: float) -> list[ReviewCandidate]:
+    """Load every page with its judgement and its current annotation by a user.
+
+    Pages of earlier versions have no stored judgement. They are judged by their relevance.
+    """
     annotations: Mapping[int, Annotation] = list_current_annotations(store)
     pages = []
-    rows = store.iterate_typed_rows(tuple[str, str, float, str, str, int], _SELECT_PAGES)
-    for url, title, relevance, parts, source, page_id in rows:
+    rows = store.iterate_typed_rows(tuple[str, str, float, str, int], _SELECT_PAGES)
+    for url, title, relevance, stored, page_id in rows:
         annotation = annotations.get(page_id)
-        label = annotation.label if annotation is not None and not annotation.is_by_reviewer else None
-        reason = _get_main_reason(parts) if source else "seed"
-        pages.append(ReviewCandidate(url, title, relevance, reason, page_id, label))
+        if annotation is not None and annotation.is_by_reviewer:
+            annotation = None
+        judgement = parse_judgement(store, stored) or build_score_judgement(relevance, threshold)
+        label, is_reviewed = (annotation.label, not annotation.is_implied) if annotation is not None else (None, False)
+        pages.append(ReviewCandidate(url, title, relevance, judgement, page_id, label, is_reviewed))
     return pages
 
 
-def build_groups(pages: Sequence[ReviewCandidate], threshold: float) -> list[ReviewGroup]:
-    """Group the pages at or above the threshold by directory and reason, least certain groups first.
+def parse_judgement(store: CollectionStore, stored: str) -> PageJudgement | None:
+    """Parse the stored judgement on a page; None if it has none. Raise `DamagedError` if it is invalid."""
+    if not stored:
+        return None
+    try:
+        return msgspec_json.decode(stored, type=PageJudgement)
+    except DecodeError as error:
+        raise DamagedError(f"{store.path} is damaged: a judgement cannot be read ({error})") from error
 
-    The last group contains the pages below the threshold, if there are any. It cannot be accepted as a whole.
+
+def build_groups(pages: Sequence[ReviewCandidate], threshold: float) -> list[ReviewGroup]:
+    """Group the relevant pages by metric and directory, least certain groups first.
+
+    The undoubtedly relevant pages form the last but one group, and the pages that are not relevant the last one. Their
+    samples decide nothing.
     """
-    by_key: dict[tuple[str, str], list[ReviewCandidate]] = {}
+    by_metric: dict[str, dict[str, list[ReviewCandidate]]] = {}
     for page in pages:
-        if page.relevance >= threshold:
-            by_key.setdefault((get_directory(page.url), page.reason), []).append(page)
+        if page.judgement.group not in ("", UNDOUBTED):
+            by_metric.setdefault(page.judgement.group, {}).setdefault(get_directory(page.url), []).append(page)
     result = [
-        ReviewGroup(place, reason, members, sample=draw_sample(members, ceil(SAMPLE_SHARE * len(members)), threshold))
-        for (place, reason), members in by_key.items()
+        ReviewGroup(metric, directory, members, sample=draw_sample(members, get_sample_size(len(members)), threshold))
+        for metric, by_directory in by_metric.items()
+        for directory, members in merge_directories(by_directory).items()
     ]
-    result.sort(key=lambda group: min(abs(page.relevance - threshold) for page in group.sample))
-    rejected = [page for page in pages if page.relevance < threshold]
-    if rejected:
-        sample_pages = draw_sample(
-            rejected, min(_MAX_REJECTED_SAMPLE, ceil(REJECTED_SAMPLE_SHARE * len(rejected))), threshold
-        )
-        result.append(ReviewGroup("", "rejected", rejected, may_accept=False, sample=sample_pages))
+    result.sort(key=lambda group: (min(abs(page.relevance - threshold) for page in group.sample), group.name))
+    for name, metric in ((UNDOUBTED, UNDOUBTED), (REJECTED, "")):
+        if members := [page for page in pages if page.judgement.group == metric]:
+            count = min(_MAX_CONTROL_SAMPLE, ceil(CONTROL_SAMPLE_SHARE * len(members)))
+            sample = draw_sample(members, count, threshold)
+            result.append(ReviewGroup(name, "", members, can_decide=False, sample=sample))
     return result
+
+
+def merge_directories(
+    by_directory: Mapping[str, Sequence[ReviewCandidate]], least: int = MIN_GROUP_PAGES
+) -> dict[str, list[ReviewCandidate]]:
+    """Merge directories with fewer than `least` pages into their parents, hosts into one group without a directory."""
+    groups = {directory: list(pages) for directory, pages in by_directory.items()}
+    for depth in range(max((name.count("/") for name in groups), default=0), 0, -1):
+        for directory in [name for name in groups if name.count("/") == depth]:
+            if len(groups[directory]) < least:
+                groups.setdefault(_get_parent(directory), []).extend(groups.pop(directory))
+    return groups
+
+
+def _get_parent(directory: str) -> str:
+    """Return the parent of a directory; empty for the root of a host.
+
+    >>> _get_parent("http://a.example/owls/"), _get_parent("http://a.example/")
+    ('http://a.example/', '')
+    """
+    parent = directory.rstrip("/").rpartition("/")[0] + "/"
+    return "" if parent.endswith("//") else parent
+
+
+def get_sample_size(pages: int) -> int:
+    """Return how many pages of a group are reviewed: a fifth, rounded, but at least one.
+
+    >>> [get_sample_size(pages) for pages in (1, 7, 8, 10, 100)]
+    [1, 1, 2, 2, 20]
+    """
+    return max(1, floor(SAMPLE_SHARE * pages + 0.5))
 
 
 def draw_sample(pages: Sequence[ReviewCandidate], count: int, threshold: float) -> list[ReviewCandidate]:
@@ -128,32 +193,85 @@ def draw_sample(pages: Sequence[ReviewCandidate], count: int, threshold: float) 
 def build_review_queue(
     review_groups: Sequence[ReviewGroup], threshold: float
 ) -> list[tuple[ReviewCandidate, ReviewGroup]]:
-    """Return the pages to review, least certain first; the sample of rejected pages comes last."""
+    """Return the pages to review, least certain first; the samples that decide nothing come last."""
     waiting = [(page, group) for group in review_groups for page in group.pages_to_review]
-    return sorted(waiting, key=lambda pair: (not pair[1].may_accept, abs(pair[0].relevance - threshold), pair[0].url))
+    return sorted(waiting, key=lambda pair: (not pair[1].can_decide, abs(pair[0].relevance - threshold), pair[0].url))
 
 
-def list_certain_pages(pages: Sequence[ReviewCandidate], threshold: float) -> list[str]:
-    """Return the URLs of unreviewed pages far above the threshold, which can be accepted without review.
-
-    Their odds are at least four times those of the threshold: .8 for a threshold of .5.
-    """
-    certain = _CERTAIN_ODDS_FACTOR * threshold / (1 - threshold + _CERTAIN_ODDS_FACTOR * threshold)
-    return [page.url for page in pages if page.label is None and page.relevance >= certain]
+def list_undoubted_pages(pages: Iterable[ReviewCandidate]) -> list[str]:
+    """Return the URLs of the undoubtedly relevant pages without a label, which can be accepted without review."""
+    return [page.url for page in pages if page.label is None and page.judgement.group == UNDOUBTED]
 
 
-def count_missed_pages(pages: Sequence[ReviewCandidate], threshold: float) -> tuple[int, int]:
-    """Return how many pages below the threshold were reviewed, and how many of these are relevant."""
-    read = [page for page in pages if page.relevance < threshold and page.label is not None]
+def count_missed_pages(pages: Iterable[ReviewCandidate]) -> tuple[int, int]:
+    """Return how many pages that the crawl rejected were reviewed, and how many of these are relevant."""
+    read = [page for page in pages if not page.judgement.group and page.is_reviewed]
     return len(read), sum(page.label == AnnotationLabel.RELEVANT for page in read)
 
 
-def _get_main_reason(parts: str) -> str:
-    """Return the name of the largest component of a link score.
+class AppliedDecision(NamedTuple):
+    """A decision that was applied to the other pages of a group."""
 
-    >>> _get_main_reason('[["page", 0.2], ["anchor", 0.7]]'), _get_main_reason("[]")
-    ('anchor', 'order')
+    group: str
+    label: AnnotationLabel
+    pages: int
+
+
+def find_page_urls(store: CollectionStore, urls: Iterable[str]) -> list[str]:
+    """Return the final URLs of stored pages. Raise `UsageError` for the first URL that is not a page of the crawl."""
+    found = []
+    for url in urls:
+        row = store.find_visit(url)
+        if row is None or row.failure is not None:
+            raise UsageError(f"{url} is not in {store.path.parent.name}")
+        found.append(row.url)
+    return found
+
+
+def review_pages(
+    store: CollectionStore, labels: Mapping[str, AnnotationLabel], threshold: float, *, origin: str, at: float
+) -> list[AppliedDecision]:
+    """Add verdicts on pages as one action, and decide on the groups whose samples are complete.
+
+    `labels` maps the final URL of a page to its label. Return the decisions on groups.
     """
-    named = [(float(value), str(name)) for name, value in json.loads(parts)]
-    best = max(named, default=(0.0, ""))
-    return best[1] if best[0] > 0 else "order"
+    annotate_pages(store, labels, origin=origin, at=at)
+    return decide_groups(store, threshold, {fingerprint(url) for url in labels}, at=at)
+
+
+def decide_groups(
+    store: CollectionStore, threshold: float, changed: Collection[int], *, at: float
+) -> list[AppliedDecision]:
+    """Apply the decisions on the groups in whose sample a page has changed. Each one is an action of its own."""
+    decisions = []
+    for group in build_groups(load_candidates(store, threshold), threshold):
+        label, urls = group.decision, group.undecided_urls
+        if label is not None and urls and any(page.id in changed for page in group.sample):
+            decide_group(store, group.name, urls, label, sample=[page.id for page in group.sample], at=at)
+            decisions.append(AppliedDecision(group.name, label, len(urls)))
+    return decisions
+
+
+def find_group(store: CollectionStore, name: str, threshold: float) -> ReviewGroup:
+    """Return the group of relevant pages with a name. Raise `UsageError` if there is none."""
+    groups = [group for group in build_groups(load_candidates(store, threshold), threshold) if group.name != REJECTED]
+    for group in groups:
+        if group.name == name:
+            return group
+    names = ", ".join(repr(group.name) for group in groups) or "none"
+    raise UsageError(f"there is no review group {name[:200]!r}: the groups are {names}")
+
+
+def label_group(
+    store: CollectionStore, name: str, label: AnnotationLabel, threshold: float, *, at: float
+) -> AppliedDecision:
+    """Accept or reject the pages of a group that have no label, without a sample. `name` may be "undoubted".
+
+    Raise `UsageError` if there is no such group.
+    """
+    urls = find_group(store, name, threshold).undecided_urls
+    if urls and name == UNDOUBTED and label == AnnotationLabel.RELEVANT:
+        annotate(store, urls, label, origin=UNDOUBTED_ORIGIN, at=at)
+    elif urls:
+        decide_group(store, name, urls, label, sample=(), at=at)
+    return AppliedDecision(name, label, len(urls))

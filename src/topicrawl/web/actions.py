@@ -13,6 +13,7 @@ from topicrawl.collection import commands
 from topicrawl.collection.annotations import AnnotationLabel
 from topicrawl.collection.commands import CommandKind
 from topicrawl.collection.directory import is_crawling
+from topicrawl.collection.review import find_page_urls
 from topicrawl.errors import UsageError
 from topicrawl.settings import parse_seed_urls
 from topicrawl.text.tokenizer import tokenise
@@ -120,18 +121,17 @@ def add_verdict(site: Site, request: Request, form: RequestForm) -> Response:
 
 def save_verdict(site: Site, name: str, urls: list[str], verdict: str, how: str) -> int:
     """Store a verdict on pages of a collection and return its number; raise `UsageError` for unknown pages."""
+    label = parse_label(verdict)
+    with site.collections.open_store(name) as store:
+        return annotation_log.annotate(store, find_page_urls(store, urls), label, origin=how, at=time())
+
+
+def parse_label(verdict: str) -> AnnotationLabel:
+    """Return the label of a verdict. Raise `UsageError` if there is no such label."""
     try:
-        ruling = AnnotationLabel(verdict)
+        return AnnotationLabel(verdict)
     except ValueError as error:
         raise UsageError(f"the verdict must be relevant, irrelevant or unsure, not {verdict[:20]!r}") from error
-    with site.collections.open_store(name) as store:
-        page_urls = []
-        for url in urls:
-            row = store.find_visit(url)
-            if row is None or row.failure is not None:
-                raise UsageError(f"{url} is not in {name}")
-            page_urls.append(row.url)
-        return annotation_log.annotate(store, page_urls, ruling, origin=how, at=time())
 
 
 @page_endpoint

@@ -15,7 +15,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ExceptionHandler
 
 from topicrawl.search import LocalServer, SearchServer
-from topicrawl.web import actions, api, compare, pages, review, search, teach
+from topicrawl.web import actions, api, compare, pages, review, review_api, search, teach
 from topicrawl.web.collections import CollectionRegistry
 from topicrawl.web.crawl_processes import CrawlProcesses
 from topicrawl.web.search_service import SearchService
@@ -76,6 +76,10 @@ def _build_api_routes() -> list[BaseRoute]:
         Route(f"{one}/page", api.get_page),
         Route(f"{one}/verdicts", api.add_verdict, methods=["POST"]),
         Route(f"{one}/undo", api.undo_verdict, methods=["POST"]),
+        Route(f"{one}/review", review_api.get_review),
+        Route(f"{one}/review", review_api.add_review, methods=["POST"]),
+        Route(f"{one}/review.csv", review_api.get_sheet),
+        Route(f"{one}/review.csv", review_api.read_sheet, methods=["POST"]),
         Route(f"{one}/orders", api.send_command, methods=["POST"]),
     ]
 

@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 
 from topicrawl import __version__
+from topicrawl.collection.review_report import ReviewReport
+from topicrawl.relevance.base import BUILT_IN_JUDGES
 from topicrawl.search.models import Feedback, SearchResults
 from topicrawl.web.crawl_figures import NextLinks
 
@@ -21,8 +23,14 @@ _ERRORS = {
 }
 _OBJECT = {"type": "object"}
 #: Types of the responses, by operation. The other operations return objects without a schema.
-_RESPONSE_TYPES = {"search": SearchResults, "feedback": Feedback, "next": NextLinks}
+_RESPONSE_TYPES = {"search": SearchResults, "feedback": Feedback, "next": NextLinks, "review": ReviewReport}
 _URL_LIST = {"type": "array", "items": _STRING, "minItems": 1, "maxItems": 1000}
+
+_REVIEW_FIELDS = {
+    **dict.fromkeys(("relevant", "irrelevant", "unsure"), _URL_LIST),
+    **dict.fromkeys(("accept", "reject"), _STRING),
+    "judge": {"type": "string", "enum": list(BUILT_IN_JUDGES)},
+}
 
 
 def build_schema() -> dict[str, Any]:
@@ -73,6 +81,14 @@ def _build_collection_paths(path: str) -> dict[str, Any]:
         },
         f"{path}/verdicts": {
             "post": _build_post_operation("Add a verdict on pages", "rule", annotation, "urls", "verdict")
+        },
+        f"{path}/review": {
+            "get": _build_operation("Review groups, and the pages to review", "review", _name_parameter()),
+            "post": _build_post_operation("Add verdicts, and decide on groups", "add_review", _REVIEW_FIELDS),
+        },
+        f"{path}/review.csv": {
+            "get": _build_operation("The review sheet as CSV", "sheet", _name_parameter()),
+            "post": _build_post_operation("Read a review sheet", "read_sheet", {"csv": _STRING}, "csv"),
         },
         f"{path}/undo": {"post": _build_post_operation("Undo the last verdict", "undo", {})},
         f"{path}/orders": {"post": _build_post_operation("Send a command to a crawl", "order", command, "kind")},

@@ -13,10 +13,9 @@ from topicrawl.collection import annotations as annotation_log
 from topicrawl.collection import queries, review
 from topicrawl.collection.annotations import AnnotationLabel
 from topicrawl.collection.review import ReviewCandidate, ReviewGroup
-from topicrawl.collection.store import CollectionStore
-from topicrawl.urls import fingerprint
+from topicrawl.relevance.base import UNDOUBTED
 from topicrawl.web import crawl_figures
-from topicrawl.web.actions import save_verdict
+from topicrawl.web.actions import parse_label
 from topicrawl.web.collections import OpenCollection
 from topicrawl.web.page_context import build_page_context
 from topicrawl.web.site import RequestForm, Site, get_collection_path, page_endpoint, redirect_to
@@ -39,7 +38,7 @@ class ReviewQueues:
         with self._lock:
             cached = self._cache.get(key)
             if cached is None or cached[0] != state:
-                pages = review.load_candidates(opened.store)
+                pages = review.load_candidates(opened.store, opened.topic.threshold)
                 cached = (state, review.build_groups(pages, opened.topic.threshold), pages)
                 self._cache[key] = cached
             return cached[1], cached[2]
@@ -56,19 +55,20 @@ def show_queue(site: Site, request: Request, form: RequestForm) -> Response:
         groups, pages = QUEUES.get_queue(opened)
         waiting = review.build_review_queue(groups, threshold)
         place = min(form.get_integer("place", 0), max(0, len(waiting) - 1))
-        read, missed = review.count_missed_pages(pages, threshold)
+        read, missed = review.count_missed_pages(pages)
         values: dict[str, Any] = {
             "it": crawl_figures.get_figures(opened),
             "waiting": waiting[max(0, place - 2) : place + _MAX_LISTED],
             "count": len(waiting),
             "place": place,
             "first": max(0, place - 2),
-            "judged": sum(page.label is not None for page in pages),
-            "accepted": sum(group.is_accepted for group in groups),
-            "groups": len(groups),
+            "judged": sum(page.is_reviewed for page in pages),
+            "accepted": sum(group.decision == AnnotationLabel.RELEVANT for group in groups),
+            "declined": sum(group.decision == AnnotationLabel.IRRELEVANT for group in groups),
+            "groups": sum(group.can_decide for group in groups),
             "read": read,
             "missed": missed,
-            "undoubted": len(review.list_certain_pages(pages, threshold)),
+            "undoubted": len(review.list_undoubted_pages(pages)),
             "heeded": crawl_figures.get_feedback_state(opened),
             "pending": crawl_figures.count_pending(opened),
             "last": annotation_log.find_last_action(opened.store),
@@ -91,38 +91,26 @@ def show_feedback_state(site: Site, request: Request, form: RequestForm) -> Resp
 
 @page_endpoint
 def judge_page(site: Site, request: Request, form: RequestForm) -> Response:
-    """Add a verdict on the current page, and accept its group if the sample of the group is good enough."""
+    """Add a verdict on the current page, and decide on its group if the sample of the group is complete."""
     name, url, place = request.path_params["name"], form.get_url(), form.get_integer("place", 0)
-    save_verdict(site, name, [url], form.get_text("verdict"), "read")
+    label, threshold = parse_label(form.get_text("verdict")), get_threshold(site, name)
     with site.collections.open_store(name) as store:
-        accept_group(store, url, _get_threshold(site, name))
+        (page_url,) = review.find_page_urls(store, [url])
+        review.review_pages(store, {page_url: label}, threshold, origin="read", at=time())
     return redirect_to(f"{get_collection_path(name)}/review", place=place)
-
-
-def accept_group(store: CollectionStore, url: str, threshold: float) -> list[str]:
-    """Mark the other pages of the group of a page as relevant, if its sample is reviewed and good enough.
-
-    Return the marked URLs; empty if the page is in no sample or the group is not accepted.
-    """
-    page = fingerprint(url)
-    for group in review.build_groups(review.load_candidates(store), threshold):
-        if any(candidate.id == page for candidate in group.sample) and (urls := group.implied_urls):
-            annotation_log.annotate(store, urls, AnnotationLabel.RELEVANT, origin="group", at=time())
-            return urls
-    return []
 
 
 @page_endpoint
 def accept_undoubted(site: Site, request: Request, form: RequestForm) -> Response:
     """Mark all undoubtedly relevant pages as relevant without review."""
     name = request.path_params["name"]
+    threshold = get_threshold(site, name)
     with site.collections.open_store(name) as store:
-        urls = review.list_certain_pages(review.load_candidates(store), _get_threshold(site, name))
-        if urls:
-            annotation_log.annotate(store, urls, AnnotationLabel.RELEVANT, origin="undoubted", at=time())
+        review.label_group(store, UNDOUBTED, AnnotationLabel.RELEVANT, threshold, at=time())
     return redirect_to(f"{get_collection_path(name)}/review")
 
 
-def _get_threshold(site: Site, name: str) -> float:
+def get_threshold(site: Site, name: str) -> float:
+    """Return the relevance threshold of the topic of a collection."""
     with site.collections.open_readonly(name) as opened:
         return opened.topic.threshold

@@ -1,0 +1,127 @@
+"""Review by samples over the API and in a browser; the export follows the verdicts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.helpers.browser import BROWSER, open_browser
+from tests.helpers.markers import LONG
+from tests.helpers.review_site import SECTIONS, crawl_review_site, is_on_topic
+from tests.helpers.web_client import WebClient, serve_collections
+
+from topicrawl.collection.export.rows import ExportFilter, ExportPages, TextKind
+
+REVIEW = "/api/collections/crawl/review"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> tuple[Path, str]:
+    return tmp_path / "crawl", crawl_review_site(tmp_path / "crawl")
+
+
+@pytest.fixture
+def client(place: tuple[Path, str]) -> Iterator[WebClient]:
+    with serve_collections([place[0]]) as client:
+        yield client
+
+
+def send(client: WebClient, path: str, body: object) -> tuple[int, dict[str, Any]]:
+    """Send JSON to the API. Return the status and the JSON of the response."""
+    headers = {"origin": client.origin, "content_type": "application/json"}
+    response = client.send_request("POST", path, json.dumps(body).encode(), **headers)
+    return response.status, json.loads(response.text)
+
+
+def list_exported(directory: Path) -> set[str]:
+    pages = ExportPages(directory, ExportFilter(), TextKind.NONE)
+    try:
+        return {row.url for row in pages}
+    finally:
+        pages.close()
+
+
+def list_section(address: str, *names: str) -> set[str]:
+    return {f"{address}/{name}/{number}" for name in names for number in range(SECTIONS[name][0])}
+
+
+def test_groups_are_decided_over_the_api(client: WebClient, place: tuple[Path, str]) -> None:
+    directory, address = place
+    queue = [page["url"] for page in json.loads(client.get(REVIEW).text)["queue"]]
+    ponds, planes = ([url for url in queue if name in url] for name in ("/ponds/", "/planes/"))
+    status, report = send(client, REVIEW, {"relevant": ponds, "irrelevant": planes, "accept": "undoubted"})
+    assert status == 200
+    assert report["decisions"] == [
+        {"group": f"vsm {address}/ponds/", "label": "relevant", "pages": 16},
+        {"group": f"vsm {address}/planes/", "label": "irrelevant", "pages": 16},
+        {"group": "undoubted", "label": "relevant", "pages": 6},
+    ]
+    assert list_exported(directory) == list_section(address, "clinic", "ponds")
+    # A changed verdict on a sampled page revokes the rejection of its group.
+    send(client, "/api/collections/crawl/verdicts", {"urls": planes, "verdict": "relevant"})
+    assert list_exported(directory) == list_section(address, "clinic", "ponds", "planes")
+    # The undo of this verdict restores the rejection too.
+    assert send(client, "/api/collections/crawl/undo", {})[0] == 200
+    assert list_exported(directory) == list_section(address, "clinic", "ponds")
+
+
+def test_sheet_goes_through_the_api(client: WebClient, place: tuple[Path, str]) -> None:
+    directory, address = place
+    response = client.get(f"{REVIEW}.csv")
+    assert response.headers["content-type"].startswith("text/csv")
+    lines = [
+        line if number == 0 else ("relevant" if is_on_topic(line) else "irrelevant") + line
+        for number, line in enumerate(response.text.splitlines())
+    ]
+    status, report = send(client, f"{REVIEW}.csv", {"csv": "\n".join(lines)})
+    assert (status, report["queue"], len(report["decisions"])) == (200, [], 2)
+    assert list_exported(directory) == list_section(address, "clinic", "ponds")
+
+
+def test_another_judge_reviews_over_the_api(client: WebClient) -> None:
+    status, report = send(client, REVIEW, {"judge": "summary"})
+    assert (status, report["queue"]) == (200, [])
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (REVIEW, {}),
+        (REVIEW, {"relevant": ["http://unknown.example/"]}),
+        (REVIEW, {"accept": "unknown"}),
+        (REVIEW, {"judge": "os:system"}),
+        (f"{REVIEW}.csv", {"csv": 1}),
+        (f"{REVIEW}.csv", {"csv": "nothing"}),
+    ],
+)
+def test_invalid_requests_are_refused(client: WebClient, path: str, body: object) -> None:
+    status, answer = send(client, path, body)
+    assert status == 400
+    assert answer["error"]
+
+
+@LONG
+@pytest.mark.skipif(BROWSER is None, reason="no browser here: `apt-get install chromium-headless-shell` brings one")
+def test_groups_are_decided_in_a_browser(client: WebClient, place: tuple[Path, str], tmp_path: Path) -> None:
+    directory, address = place
+
+    async def review() -> None:
+        async with open_browser(tmp_path) as tab:
+            await tab.open(f"{client.origin}/c/crawl/review")
+            loaded = "document.readyState === 'complete'"
+            for _ in range(10):
+                url = await tab.evaluate("document.querySelector('[name=url]').value")
+                await tab.press_key("y" if is_on_topic(url) else "n")
+                await tab.wait_until(f"{loaded} && document.querySelector('[name=url]')?.value !== '{url}'")
+            await tab.wait_until("document.querySelector('.empty')")
+            figures = await tab.evaluate("document.querySelector('.bar p').innerText")
+            assert "2 groups: 1 accepted, 1 rejected" in figures
+            await tab.evaluate("document.querySelector('form[action$=accept] button').click()")
+            await tab.wait_until(f"{loaded} && !document.querySelector('form[action$=accept]')")
+
+    asyncio.run(review())
+    assert list_exported(directory) == list_section(address, "clinic", "ponds")
