@@ -74,18 +74,34 @@ def estimate_recall(accepted: JudgedSample, rejected: JudgedSample, *, seed: int
     >>> round(value, 2), round(low, 2), round(high, 2)
     (0.82, 0.61, 0.94)
     """
-    if any(side.pages and not side.judged for side in (accepted, rejected)):
+    return estimate_stratified_recall([accepted], rejected, seed=seed)
+
+
+def estimate_stratified_recall(
+    accepted: Sequence[JudgedSample], rejected: JudgedSample, *, seed: int = 0
+) -> ConfidenceInterval | None:
+    """Estimate the recall as `estimate_recall` does, from separate samples of several groups of accepted pages.
+
+    The groups may have samples of different shares: each is extrapolated on its own.
+
+    >>> round(
+    ...     estimate_stratified_recall([JudgedSample(90, 9, 9), JudgedSample(10, 10, 0)], JudgedSample(9, 9, 9))[0], 2
+    ... )
+    0.91
+    """
+    if any(side.pages and not side.judged for side in (*accepted, rejected)):
         return None
-    total = accepted.estimate + rejected.estimate
+    found_estimate = sum(group.estimate for group in accepted)
+    total = found_estimate + rejected.estimate
     if not total:
         return None
     random = Random(seed)
     recalls = []
     for _ in range(_POSTERIOR_DRAWS):
-        found, missed = accepted.draw_relevant(random), rejected.draw_relevant(random)
+        found, missed = sum(group.draw_relevant(random) for group in accepted), rejected.draw_relevant(random)
         recalls.append(found / (found + missed) if found + missed else 0.0)
     recalls.sort()
-    return ConfidenceInterval(accepted.estimate / total, quantile(recalls, 0.025), quantile(recalls, 0.975))
+    return ConfidenceInterval(found_estimate / total, quantile(recalls, 0.025), quantile(recalls, 0.975))
 
 
 def count_relevant_by_host(rejected: Iterable[str], judgements: Mapping[str, bool], *, threshold: float = 0.75) -> int:
