@@ -10,10 +10,15 @@ from threading import Timer
 
 import pytest
 
-from topicrawl import database
 from topicrawl.collection import store
 from topicrawl.database import Database, DatabaseSchema, FileLock
-from topicrawl.errors import CollectionError, DamagedError, ForeignFileError, InUseError, NewerFormatError
+from topicrawl.errors import (
+    CollectionError,
+    ForeignFileError,
+    IncompleteFileError,
+    InUseError,
+    NewerFormatError,
+)
 from topicrawl.frontier.sqlite import file
 
 FIRST = DatabaseSchema("a zoo", 0x200, ("CREATE TABLE animals (name TEXT PRIMARY KEY, legs INTEGER)",))
@@ -228,8 +233,7 @@ def test_a_reader_waits_for_the_process_that_creates_the_file(path: Path) -> Non
     creation.join()
 
 
-def test_a_reader_reports_a_file_that_stays_empty(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "_CREATION_TIMEOUT", 0.05)
+def test_a_reader_reports_a_file_that_stays_empty(path: Path) -> None:
     path.touch()
-    with pytest.raises(DamagedError, match="is empty"):
-        Database(path, FIRST, readonly=True)
+    with pytest.raises(IncompleteFileError, match="is empty"):
+        Database(path, FIRST, readonly=True, creation_timeout=0.05)

@@ -1,4 +1,7 @@
-"""SQLite databases in WAL mode with one writer, many readers, schema upgrades and Topicrawl's own exceptions."""
+"""SQLite databases in WAL mode with one writer, many readers, schema upgrades and Topicrawl's own exceptions.
+
+Also the lock files and the durable writing of small files.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from topicrawl.errors import (
     CollectionError,
     DamagedError,
     ForeignFileError,
+    IncompleteFileError,
     InUseError,
     NewerFormatError,
     SpaceError,
@@ -25,7 +29,8 @@ from topicrawl.errors import (
 
 _CACHE_KIB = 16384  # per file; constant, because a long crawl outgrows any cache
 _CHECKPOINT_PAGES = 4000  # 16 MB: small enough for fast checkpoints, large enough that few commits trigger one
-_CREATION_TIMEOUT = 2.0  # seconds that a reader waits for the process that is creating the file
+#: Seconds that a reader waits for the process that is creating the file.
+CREATION_TIMEOUT = 2.0
 _CREATION_POLL = 0.02
 _PROGRESS_INSTRUCTIONS = 100_000  # SQLite virtual machine instructions between two interrupt checks, a few milliseconds
 
@@ -113,16 +118,59 @@ def is_locked(path: Path) -> bool:
     return False
 
 
+def write_text_file(path: Path, text: str) -> None:
+    """Write a small file atomically and durably: after a crash or a power failure it has the old or the new content.
+
+    The text is written to a draft next to the file, which is synced and renamed. A device or a pipe is written
+    directly. Raise OSError if the file cannot be written.
+    """
+    path = path.resolve()  # a symbolic link stays, and its target is replaced
+    if path.exists() and not path.is_file():
+        path.write_text(text, "utf-8")
+        return
+    draft = path.with_name(f".{path.name}.part")
+    try:
+        draft.write_text(text, "utf-8")
+        replace_file(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def replace_file(draft: Path, path: Path) -> None:
+    """Sync a file or folder, rename it to `path`, and sync the folder that contains it."""
+    sync_path(draft)
+    draft.replace(path)
+    sync_path(path.parent)
+
+
+def sync_path(path: Path) -> None:
+    """Sync a file, or the entries of a folder, to disk."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
 class Database:
     """SQLite connection that creates a new or empty file and upgrades an older one.
 
     A read-only connection never changes the file. It presents an older file with the current schema: new tables are
     empty, new columns have their defaults, and renamed tables and columns have their current names. The WAL files that
     SQLite creates next to the database are removed on close. With `immutable`, for a file that no process has open,
-    SQLite does not create them at all; a file in a read-only directory is treated as immutable.
+    SQLite does not create them at all; a file in a read-only directory is treated as immutable. `creation_timeout` is
+    the number of seconds that it waits for a process that is creating the file.
     """
 
-    def __init__(self, path: Path, schema: DatabaseSchema, *, readonly: bool = False, immutable: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        schema: DatabaseSchema,
+        *,
+        readonly: bool = False,
+        immutable: bool = False,
+        creation_timeout: float = CREATION_TIMEOUT,
+    ) -> None:
         self.path = path
         with translate_errors(path):
             if readonly and not path.exists():
@@ -134,7 +182,7 @@ class Database:
         with translate_errors(path):
             connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=10.0)
             try:
-                _check_format(connection, path, schema, readonly=readonly)
+                _check_format(connection, path, schema, creation_timeout=creation_timeout if readonly else None)
                 version = _read_version(connection)
                 (_emulate_upgrades if readonly else _configure_writer)(connection, schema)
             except BaseException:
@@ -161,11 +209,21 @@ class Database:
 
     @contextmanager
     def durable_transaction(self) -> Iterator[None]:
-        """Run the block in a transaction that is synced to disk, so that it survives a power failure."""
+        """Run the block in a transaction that is synced to disk, so that it survives a power failure.
+
+        All earlier transactions are synced with it.
+        """
         self.execute("PRAGMA synchronous = FULL")
-        with self.transaction():
-            yield
-        self.execute("PRAGMA synchronous = NORMAL")
+        try:
+            with self.transaction():
+                yield
+        finally:
+            self.execute("PRAGMA synchronous = NORMAL")
+
+    def sync_to_disk(self) -> None:
+        """Sync all committed transactions, so that they survive a power failure."""
+        with translate_errors(self.path):
+            self.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
     def _execute_emulated(self, sql: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
         """Execute a query. If another process has upgraded the file in the meantime, repeat it in the new schema."""
@@ -228,17 +286,19 @@ def _convert_error(error: sqlite3.DatabaseError | OSError, path: Path) -> Topicr
     return CollectionError(f"{path} cannot be used: {reason}")
 
 
-def _check_format(connection: sqlite3.Connection, path: Path, schema: DatabaseSchema, *, readonly: bool) -> None:
+def _check_format(
+    connection: sqlite3.Connection, path: Path, schema: DatabaseSchema, *, creation_timeout: float | None
+) -> None:
     """Raise `ForeignFileError` or `NewerFormatError` for a file that this version cannot use.
 
-    A reader waits for the tables of an empty file, because another process may be creating them. If they do not appear,
-    it raises `DamagedError`.
+    A reader waits for the tables of an empty file, because another process may be creating them. If they do not appear
+    within `creation_timeout` seconds (None: for a writer), it raises `IncompleteFileError`.
     """
     application, version, tables = _read_format(connection)
-    deadline = time.monotonic() + _CREATION_TIMEOUT
-    while readonly and not (application or version or tables):
+    deadline = time.monotonic() + (creation_timeout or 0.0)
+    while creation_timeout is not None and not (application or version or tables):
         if time.monotonic() > deadline:
-            raise DamagedError(f"{path} is empty: it was not created completely; run the crawl again")
+            raise IncompleteFileError(f"{path} is empty: it was not created completely; run the crawl again")
         time.sleep(_CREATION_POLL)
         application, version, tables = _read_format(connection)
     if application != schema.application_id and (tables or version):

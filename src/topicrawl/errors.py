@@ -13,6 +13,7 @@ are values of `Visit.failure`. Exceptions report configuration, storage and prog
     │   └── PluginError           a strategy, judge or embedding of the user that failed
     ├── CollectionError       3   the directory is not a collection, is in use, or has a newer format
     │   ├── DamagedError          stored data that cannot be read back
+    │   │   └── IncompleteFileError   a database file that was not created completely
     │   ├── ForeignFileError      a file of another program
     │   ├── InUseError            a directory or file that another process has locked
     │   └── NewerFormatError      a file of a newer version of Topicrawl
@@ -82,6 +83,10 @@ class CollectionError(TopicrawlError):
 
 class DamagedError(CollectionError):
     """Stored data that cannot be read back."""
+
+
+class IncompleteFileError(DamagedError):
+    """A database file that was not created completely and contains nothing."""
 
 
 class ForeignFileError(CollectionError):

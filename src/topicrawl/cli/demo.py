@@ -13,6 +13,7 @@ import click
 
 from topicrawl import strategies
 from topicrawl.cli.event_loop import run_async
+from topicrawl.database import write_text_file
 from topicrawl.errors import CollectionError, TopicError
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _print_comparison(curves: dict[str, list[float]], comparison: DemoComparison
     click.echo(f"{title}, by number of pages fetched:")
     click.echo(render_harvest_text(curves, width=72, height=16))
     picture = comparison.out / "harvest.svg"
-    picture.write_text(render_harvest_svg(curves, title=title, x_label="pages fetched", y_label="found"), "utf-8")
+    write_text_file(picture, render_harvest_svg(curves, title=title, x_label="pages fetched", y_label="found"))
     best = comparison.out / STRATEGIES[0]
     program = "topicrawl" if shutil.which("topicrawl") else sys.argv[0]
     click.echo(f"Chart:                  {picture}")

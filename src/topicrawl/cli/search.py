@@ -120,14 +120,14 @@ def _write_topic(path: Path, sources: Sequence[str], feedback: Feedback | None) 
     Raise `UsageError` if no local collection or no feedback is given.
     """
     from topicrawl.collection.directory import load_crawl_topic
-    from topicrawl.database import translate_errors
+    from topicrawl.database import translate_errors, write_text_file
     from topicrawl.search import apply_feedback
 
     directories = [Path(name) for name in sources if not name.startswith(("http://", "https://"))]
     if feedback is None or not directories:
         raise UsageError("--topic needs the directory of a crawl and feedback: give --relevant or --irrelevant")
     with translate_errors(path):
-        path.write_text(apply_feedback(load_crawl_topic(directories[0]), feedback).to_toml(), "utf-8")
+        write_text_file(path, apply_feedback(load_crawl_topic(directories[0]), feedback).to_toml())
     click.echo(f"topic with feedback written to {path}", err=True)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from topicrawl.cli.seed_search import RESULTS_PER_ENGINE, SeedQuery, find_seeds, print_seeds
-from topicrawl.database import translate_errors
+from topicrawl.database import translate_errors, write_text_file
 from topicrawl.errors import SeedError
 from topicrawl.seeds.election import ElectionResult
 from topicrawl.seeds.voting import RANKING_METHODS
@@ -122,5 +122,5 @@ def _format_seeds(found: ElectionResult, path: Path) -> str:
 
 def _write_file(path: Path, text: str) -> None:
     with translate_errors(path):
-        path.write_text(text, "utf-8")
+        write_text_file(path, text)
     click.echo(f"written to {path}", err=True)

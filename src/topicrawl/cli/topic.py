@@ -12,6 +12,7 @@ import click
 
 from topicrawl import topic as topics
 from topicrawl.cli.topic_inspection import show_command, try_command
+from topicrawl.database import write_text_file
 from topicrawl.errors import TopicError, UsageError
 from topicrawl.settings import Settings
 from topicrawl.text.keyword_weights import TOPIC_WEIGHTINGS
@@ -143,7 +144,7 @@ class TopicBuildOptions:
             click.echo(topic.to_toml(), nl=False)
         else:
             try:
-                self.out.write_text(topic.to_toml(), "utf-8")
+                write_text_file(self.out, topic.to_toml())
             except OSError as error:
                 raise UsageError(f"{self.out} cannot be written: {error.strerror}") from error
         if self.as_json:

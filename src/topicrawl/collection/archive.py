@@ -22,6 +22,7 @@ from msgspec import Struct
 
 import topicrawl
 from topicrawl.collection.warc import build_warcinfo, decode_response, encode_fetch, read_record
+from topicrawl.database import sync_path
 from topicrawl.errors import CollectionError, DamagedError, SpaceError
 from topicrawl.models import Response
 
@@ -88,11 +89,7 @@ class WarcArchive:
             return
         with _translate_os_errors(self._segment_path(self._segment)):
             os.fsync(self._file)
-            folder = os.open(self._folder, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            sync_path(self._folder)
 
     def read_response(self, location: RecordLocation) -> Response:
         """Return the response at a location, without its request headers. Raise `DamagedError` if it is unreadable."""
@@ -125,6 +122,10 @@ class WarcArchive:
         except DamagedError:
             return False
         return True
+
+    def has_segment(self, segment: int) -> bool:
+        """Return whether the file of a segment exists."""
+        return self._segment_path(segment).exists()
 
     def truncate_after(self, last: RecordLocation | None) -> None:
         """Remove all records after the last committed location; None removes everything.
@@ -169,7 +170,9 @@ class WarcArchive:
         with _translate_os_errors(path):
             try:
                 if self._file is None:
-                    self._folder.mkdir(parents=True, exist_ok=True)
+                    if not self._folder.exists():
+                        self._folder.mkdir(parents=True)
+                        sync_path(self._folder.parent)
                     self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
                 while rest:
                     rest = rest[os.pwrite(self._file, rest, goal - len(rest)) :]

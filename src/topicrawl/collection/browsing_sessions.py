@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from topicrawl.collection.archive import WarcArchive
-from topicrawl.database import translate_errors
+from topicrawl.database import translate_errors, write_text_file
 from topicrawl.errors import RecordingError
 from topicrawl.fetch.replay import Recording, list_warc_files
 from topicrawl.models import Response
@@ -97,7 +97,5 @@ class BrowsingLog:
 
     def _save(self) -> None:
         text = "# session\turl\tlabel\n" + "".join("\t".join(step).rstrip("\t") + "\n" for step in self.steps)
-        draft = self._path.with_suffix(".new")
         with translate_errors(self._path):
-            draft.write_text(text, "utf-8")
-            draft.replace(self._path)
+            write_text_file(self._path, text)

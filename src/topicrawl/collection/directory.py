@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -24,8 +24,8 @@ from topicrawl.collection import queries
 from topicrawl.collection.archive import RecordLocation, WarcArchive
 from topicrawl.collection.link_rows import PackedLinks
 from topicrawl.collection.store import NOT_FORGOTTEN, CollectionStore, StoredVisit, VisitRecord
-from topicrawl.database import FileLock, is_locked, translate_errors
-from topicrawl.errors import CollectionError, DamagedError, InUseError, SpaceError
+from topicrawl.database import FileLock, is_locked, sync_path, translate_errors, write_text_file
+from topicrawl.errors import CollectionError, DamagedError, IncompleteFileError, InUseError, SpaceError
 from topicrawl.models import FetchFunction, JsonValue, Link, Response, Visit
 from topicrawl.topic import Topic
 
@@ -33,11 +33,16 @@ if TYPE_CHECKING:
     from topicrawl.collection.deduplication import DuplicateDetector
 
 _MAX_INCOMPLETE_VISITS = 1024  # upper bound of the visits that are stored but not yet complete
+#: Number of records at the end of the archive that are read when a crawl resumes.
+CHECKED_RECORDS = 10_000
+#: Fact with the steps of the visits whose pages `topicrawl doctor --repair` found unreadable.
+UNREADABLE_STEPS = "unreadable_steps"
 _SPACE_CHECK_INTERVAL = 50  # pages between two checks of the free disk space
 # Files that a crawl creates before its database is complete.
 _CRAWL_FILES = (
     "lock",
     "topic.toml",
+    ".topic.toml.part",
     "topic.new",
     "crawl.log",
     "topicrawl.sqlite",
@@ -63,7 +68,10 @@ def contains_crawl(directory: Path) -> bool:
     if "topicrawl.sqlite" in names:
         if not (directory / "topicrawl.sqlite").stat().st_size:
             return False
-        store = CollectionStore(directory / "topicrawl.sqlite", readonly=True)
+        try:
+            store = CollectionStore(directory / "topicrawl.sqlite", readonly=True, creation_timeout=0.0)
+        except IncompleteFileError:
+            return False
         try:
             return store.get_fact("identity") is not None
         finally:
@@ -104,7 +112,9 @@ class Collection:
         try:
             if not self.is_resumed:
                 # The facts are written last: a directory without them does not count as a crawl.
-                _write_atomically(directory / "topic.toml", topic.to_toml())
+                with translate_errors(directory / "topic.toml"):
+                    write_text_file(directory / "topic.toml", topic.to_toml())
+                    sync_path(directory.parent)
             self.store = CollectionStore(directory / "topicrawl.sqlite")
             if not self.is_resumed:
                 self.store.set_facts(facts)
@@ -123,17 +133,37 @@ class Collection:
     def recover_archive(self) -> list[StoredVisit]:
         """Truncate the archive to the records in the database. Return the visits whose pages are unreadable.
 
-        The caller must reopen their links in the frontier before it deletes the visits.
+        The last `CHECKED_RECORDS` records are read, and those before an unreadable one, because a power failure
+        damages the end of the archive. The result also contains the visits in the fact `unreadable_steps`. The caller
+        must reopen their links in the frontier before it deletes the visits.
         """
         last = queries.find_last_record(self.store)
         self.archive.truncate_after(last)
-        if last is None or self.archive.is_readable(last):
-            return []
-        stored = self.store.iterate_visits("segment=?", (last.segment,))
-        lost = [row for row in stored if row.location is not None and not self.archive.is_readable(row.location)]
+        steps = {step for step in self.store.get_list_fact(UNREADABLE_STEPS) if isinstance(step, int)}
+        steps |= set(self._find_unreadable_steps(last.segment if last is not None else 0))
+        lost = [row for step in sorted(steps) for row in self.store.iterate_visits("step=?", (step,))]
         for row in lost:
             self._recent_visits.pop(row.requested, None)
         return lost
+
+    def _find_unreadable_steps(self, last_segment: int) -> Iterator[int]:
+        """Yield the steps of visits with unreadable records, from the end of the archive."""
+        before: tuple[int, int] = (last_segment + 1, 0)
+        found = True
+        while found:
+            found = False
+            for step, location in queries.list_records_before(self.store, before, CHECKED_RECORDS):
+                before = (location.segment, location.offset)
+                # A file that is missing before the last one was moved away: its records were synced long ago.
+                if location.segment < last_segment and not self.archive.has_segment(location.segment):
+                    continue
+                if not self.archive.is_readable(location):
+                    found = True
+                    yield step
+
+    def add_incomplete_visits(self, rows: Iterable[StoredVisit]) -> None:
+        """Read the pages of these visits from the archive when their links are fetched again."""
+        self._recent_visits |= {row.requested: row for row in rows}
 
     def find_stored_step(self, link: Link) -> int | None:
         """Return the step of the visit of this link that a killed run stored but did not complete, or None."""
@@ -206,6 +236,11 @@ class Collection:
                 "free some space and run the same command again"
             )
 
+    def sync_to_disk(self) -> None:
+        """Sync the archive, then the database, so that all stored visits survive a power failure."""
+        self.archive.sync_to_disk()
+        self.store.db.sync_to_disk()
+
     def close(self) -> None:
         """Sync and close the archive and the database, and release the lock."""
         self.archive.sync_to_disk()
@@ -233,11 +268,3 @@ def load_crawl_topic(directory: Path) -> Topic:
         if directory.is_dir() and not (directory / "topic.toml").exists():
             raise CollectionError(f"{directory}/topic.toml is missing: restore it from a backup")
     return topics.load_topic(directory / "topic.toml")
-
-
-def _write_atomically(path: Path, text: str) -> None:
-    """Write a file atomically: after a crash it is complete or absent."""
-    draft = path.with_suffix(".new")
-    with translate_errors(path):
-        draft.write_text(text, "utf-8")
-        draft.replace(path)

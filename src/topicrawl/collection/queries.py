@@ -63,6 +63,18 @@ def find_last_record(store: CollectionStore) -> RecordLocation | None:
     return RecordLocation(*rows[0]) if rows else None
 
 
+def list_records_before(
+    store: CollectionStore, before: tuple[int, int], count: int
+) -> list[tuple[int, RecordLocation]]:
+    """Return the steps and archive locations of the last `count` visits before a segment and offset, last one first."""
+    sql = (
+        "SELECT step, segment, start, length FROM visits WHERE segment IS NOT NULL AND (segment, start) < (?, ?)"
+        " ORDER BY segment DESC, start DESC LIMIT ?"
+    )
+    rows = store.query_typed_rows(tuple[int, int, int, int], sql, (*before, count))
+    return [(step, RecordLocation(*location)) for step, *location in rows]
+
+
 def count_pages_by_host(store: CollectionStore) -> Counter[str]:
     """Return the number of stored pages by host."""
     return Counter(get_host(str(url)) for (url,) in store.query_rows("SELECT url FROM pages"))

@@ -17,7 +17,7 @@ from msgspec import json as msgspec_json
 from topicrawl.collection.archive import RecordLocation
 from topicrawl.collection.fact_rows import join_fact, overflow_row_range, split_fact
 from topicrawl.collection.link_rows import PackedLinks
-from topicrawl.database import Database, DatabaseSchema, translate_errors
+from topicrawl.database import CREATION_TIMEOUT, Database, DatabaseSchema, translate_errors
 from topicrawl.errors import DamagedError
 from topicrawl.models import JsonValue, Link, Priority, Response, Visit
 from topicrawl.urls import fingerprint
@@ -156,9 +156,9 @@ class VisitRecord(NamedTuple):
 class CollectionStore:
     """SQLite database of a collection, with one writer and any number of read-only connections."""
 
-    def __init__(self, path: Path, *, readonly: bool = False) -> None:
+    def __init__(self, path: Path, *, readonly: bool = False, creation_timeout: float = CREATION_TIMEOUT) -> None:
         self.path = path
-        self.db = Database(path, SCHEMA, readonly=readonly)
+        self.db = Database(path, SCHEMA, readonly=readonly, creation_timeout=creation_timeout)
 
     def add_visits(self, rows: Sequence[VisitRecord], *, statements_before: Sequence[SqlStatement] = ()) -> None:
         """Store visits with their pages, links and failures. A visit of the same link replaces the earlier one.
@@ -255,14 +255,22 @@ class CollectionStore:
             fix = f"run `topicrawl doctor {self.path.parent}`"
             raise DamagedError(f"{self.path} is damaged: the fact {name!r} cannot be read; {fix}") from error
 
+    def get_list_fact(self, name: str) -> list[JsonValue]:
+        """Return the value of a fact that is a list; empty if it is not stored."""
+        value = self.get_fact(name)
+        return value if isinstance(value, list) else []
+
     def _read_fact_text(self, fact: str) -> str | None:
         with translate_errors(self.path):
             row = self.db.execute("SELECT value FROM facts WHERE name=?", (fact,)).fetchone()
         return row[0] if row else None
 
     def set_facts(self, facts: Mapping[str, JsonValue]) -> None:
-        """Set facts in one transaction. They replace earlier values; other facts stay."""
-        with self.db.transaction():
+        """Set facts in one transaction. They replace earlier values; other facts stay.
+
+        The facts survive a power failure, and so do all visits that were stored before.
+        """
+        with self.db.durable_transaction():
             for name, value in facts.items():
                 self.db.execute("DELETE FROM facts WHERE name > ? AND name < ?", overflow_row_range(name))
                 self.db.executemany("INSERT OR REPLACE INTO facts VALUES (?,?)", split_fact(name, value))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 
+from topicrawl.database import write_text_file
 from topicrawl.errors import SpaceError, UsageError
 from topicrawl.models import Page
 from topicrawl.relevance.hidden_text import filter_sentences
@@ -52,12 +53,9 @@ def write_rows(path: Path, rows: Iterable[SentenceRow]) -> None:
 
     Raise `SpaceError` or `UsageError` if the file cannot be written.
     """
-    part = path.with_name(path.name + ".part")
     try:
-        part.write_text("".join([_format_line(COLUMNS), *(_format_line(_format_cells(row)) for row in rows)]), "utf-8")
-        part.replace(path)
+        write_text_file(path, "".join([_format_line(COLUMNS), *(_format_line(_format_cells(row)) for row in rows)]))
     except OSError as error:
-        part.unlink(missing_ok=True)
         kind = SpaceError if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else UsageError
         raise kind(f"{path} cannot be written: {error.strerror}") from error
 

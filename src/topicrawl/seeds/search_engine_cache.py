@@ -13,7 +13,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from topicrawl.database import translate_errors
+from topicrawl.database import translate_errors, write_text_file
 from topicrawl.seeds.election import ElectionResult, parse_election_result
 
 SEEDS_FILE = "seeds.json"
@@ -74,7 +74,7 @@ class SearchEngineCache:
         path = self.directory / SEEDS_FILE
         if self.election is not None and not path.exists():
             with translate_errors(path):
-                path.write_text(json.dumps(self.election.to_dict(), ensure_ascii=False, indent=1) + "\n", "utf-8")
+                write_text_file(path, json.dumps(self.election.to_dict(), ensure_ascii=False, indent=1) + "\n")
 
 
 def _read_text(path: Path) -> str:

@@ -15,6 +15,7 @@ from topicrawl import strategies
 from topicrawl.collection import annotations as annotation_log
 from topicrawl.collection.annotations import AnnotationLabel
 from topicrawl.collection.page_relevance import list_seed_pages, load_page_relevance
+from topicrawl.database import write_text_file
 from topicrawl.errors import UsageError
 from topicrawl.web.charts import COLOURS, render_curves
 from topicrawl.web.collections import NotFoundError, OpenCollection
@@ -107,7 +108,7 @@ def start_comparison(site: Site, request: Request, form: RequestForm) -> Respons
         folder = opened.directory / RUNS_FOLDER
         folder.mkdir(exist_ok=True)
         examples = _load_examples(opened)
-        (folder / _EXAMPLES_FILE).write_text("".join(f"{url}\t{label}\n" for url, label in examples.items()), "utf-8")
+        write_text_file(folder / _EXAMPLES_FILE, "".join(f"{url}\t{label}\n" for url, label in examples.items()))
         fixed = ["lab", "run", str(opened.directory), "--topic", str(opened.directory / "topic.toml")]
         fixed += [f"--pages={fetches}", *(f"--seed={url}" for url in seeds)]
         site.jobs.start(

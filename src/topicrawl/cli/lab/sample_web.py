@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from topicrawl.database import write_text_file
 from topicrawl.errors import SpaceError, UsageError
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _write_settings(path: Path, text: str) -> None:
     try:
         if path.exists() and path.read_text("utf-8", "replace") != text:
             raise UsageError(f"{path} exists and has other content; give another file with --settings")
-        path.write_text(text, "utf-8")
+        write_text_file(path, text)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
 

@@ -12,6 +12,7 @@ import click
 
 from topicrawl import __version__
 from topicrawl import topic as topics
+from topicrawl.database import write_text_file
 from topicrawl.engine.recorded_training_data import RecordedTrainingData
 from topicrawl.errors import SpaceError, UsageError
 from topicrawl.fetch.replay import Recording
@@ -46,12 +47,9 @@ def write_model(path: Path, kind: str, model: Mapping[str, object], made_from: M
     Raise `SpaceError` or `UsageError` if the file cannot be written.
     """
     text = _format_json({"topicrawl": __version__, "kind": kind, "made_from": made_from, "model": model}, 3)
-    part = path.with_name(path.name + ".part")
     try:
-        part.write_text(text + "\n", "utf-8")
-        part.replace(path)
+        write_text_file(path, text + "\n")
     except OSError as error:
-        part.unlink(missing_ok=True)
         kind_of = SpaceError if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else UsageError
         raise kind_of(f"{path} cannot be written: {error.strerror}") from error
 

@@ -13,6 +13,7 @@ import click
 
 from topicrawl import strategies
 from topicrawl.cli.train.inputs import TrainingDataWithProgress, check_output_path, load_topic
+from topicrawl.database import write_text_file
 from topicrawl.errors import SpaceError, UsageError
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.strategies.base import StrategyContext
@@ -82,11 +83,8 @@ def _make_strategy(spec: str) -> ClassifierGuidedStrategy:
 
 def _write_file(path: Path, text: str) -> None:
     """Write a file under a temporary name and rename it, so that it is never incomplete."""
-    part = path.with_name(path.name + ".part")
     try:
-        part.write_text(text, "utf-8")
-        part.replace(path)
+        write_text_file(path, text)
     except OSError as error:
-        part.unlink(missing_ok=True)
         kind = SpaceError if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else UsageError
         raise kind(f"{path} cannot be written: {error.strerror}") from error

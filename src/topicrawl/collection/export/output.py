@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
-from topicrawl.database import translate_errors
+from topicrawl.database import replace_file, translate_errors
 from topicrawl.errors import UsageError
 
 #: Marker in the card of every export; an export may replace only folders that contain it.
@@ -78,8 +77,7 @@ def write_atomically(path: Path) -> Iterator[Path]:
             if draft.is_dir():
                 _replace_folder(draft, path)
             else:
-                _sync_file(draft)
-                draft.replace(path)
+                replace_file(draft, path)
         finally:
             _remove_path(draft)
 
@@ -113,7 +111,7 @@ def _replace_folder(draft: Path, path: Path) -> None:
     _remove_path(old)
     if path.exists():
         path.rename(old)
-    draft.rename(path)
+    replace_file(draft, path)
     _remove_path(old)
 
 
@@ -122,11 +120,3 @@ def _remove_path(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
-
-
-def _sync_file(path: Path) -> None:
-    file = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)

@@ -14,6 +14,7 @@ from topicrawl.collection.export.formats import OpenFormat
 from topicrawl.collection.export.output import CARD_NAME, check_overwrite, get_card_path, write_atomically
 from topicrawl.collection.export.parquet import open_parquet
 from topicrawl.collection.export.rows import ExportPages, TextKind
+from topicrawl.database import translate_errors, write_text_file
 from topicrawl.errors import UsageError
 
 #: Format → function that opens it, and suffix of the output name.
@@ -101,8 +102,8 @@ def run_export(
         if is_folder:
             (draft / CARD_NAME).write_text(render_card(tally, about), "utf-8")
         if card_path is not None:
-            with write_atomically(card_path) as text:
-                text.write_text(render_card(tally, about), "utf-8")
+            with translate_errors(card_path):
+                write_text_file(card_path, render_card(tally, about))
     written_card = str(job.out / CARD_NAME) if is_folder else str(card_path or "")
     return ExportResult(str(job.out), written_card, tally.pages, pages.unreadable)
 

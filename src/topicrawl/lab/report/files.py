@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from topicrawl.database import write_text_file
 from topicrawl.errors import SpaceError
 from topicrawl.lab.compare import Comparison
 from topicrawl.lab.leaderboard import (
@@ -61,11 +62,9 @@ def write_report(directory: Path, comparison: Comparison, leaderboard: Leaderboa
         "report.html": render_report(comparison, leaderboard),
     }
     for name, text in texts.items():
-        part = directory / f"{name}.part"
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            part.write_text(text, "utf-8")
-            part.replace(directory / name)
+            write_text_file(directory / name, text)
         except OSError as error:
             raise SpaceError(f"{directory / name} cannot be written: {error.strerror}") from error
     return directory / "report.html"
