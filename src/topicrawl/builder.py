@@ -34,7 +34,7 @@ from topicrawl.engine.limits import CrawlLimits, StopReason
 from topicrawl.engine.link_filter import LinkFilter
 from topicrawl.engine.recall_estimate import RecallMonitor
 from topicrawl.engine.recorded_training_data import RecordedTrainingData
-from topicrawl.engine.resume import open_local_frontier, reopen_failed_links, reopen_lost_pages
+from topicrawl.engine.resume import mark_session_complete, open_local_frontier, recover_crawl, reopen_failed_links
 from topicrawl.engine.review_prompt import MAX_REPLY_TOKENS
 from topicrawl.engine.reviewer import Reviewer
 from topicrawl.engine.sinks import CollectionSink
@@ -196,7 +196,7 @@ async def _open_components(
         engine_cache.save_election()
         frontier = open_local_frontier(collection, settings) if member is None else await member.join(collection)
         stack.push_async_callback(frontier.close)
-        await reopen_lost_pages(collection, frontier)
+        await recover_crawl(collection, frontier)
         base = _build_base_components(settings, strategy, judge, collection, frontier)
         recrawl = _build_recrawl(base, recrawl_options) if recrawl_options is not None else None
         http = await stack.enter_async_context(_create_http_client(settings, recrawl))
@@ -235,6 +235,7 @@ async def _open_components(
             await crawl.close()
             # Save the learned state also when the crawl ends with an error.
             checkpoint.save()
+            mark_session_complete(collection, frontier)
 
 
 @asynccontextmanager

@@ -73,8 +73,11 @@ class Trial:
 
     async def compare_all(self) -> None:
         assert await self.subject.get_best_entries(200) == self.oracle.get_best_entries(200)
-        for url in self.urls:
-            assert await self.subject.get_entry(url) == self.oracle.get_entry(url)
+        entries = {url: self.oracle.get_entry(url) for url in self.urls}
+        for url, entry in entries.items():
+            assert await self.subject.get_entry(url) == entry
+        done = {entry.link.url: entry.reason async for batch in self.subject.iterate_done() for entry in batch}
+        assert done == {url: entry.reason for url, entry in entries.items() if entry and entry.state == "done"}
 
     # Random values. Times and scores are exact in binary, so that sums do not depend on their order.
 

@@ -62,12 +62,12 @@ def _merge_workers(out: Path, workers: Sequence[Path], *, distinct: bool) -> Non
 
 async def _write_frontier(path: Path, urls: Sequence[str]) -> None:
     """Write a frontier in which all visited URLs are done, for `topicrawl status` and `topicrawl why`."""
-    from topicrawl.frontier.base import FrontierRules
+    from topicrawl.frontier.base import FETCHED, FrontierRules
     from topicrawl.frontier.sqlite.frontier import SqliteFrontier
 
     frontier = SqliteFrontier(path, FrontierRules(), time.time)
     try:
         for start in range(0, len(urls), 1000):
-            await frontier.mark_done(urls[start : start + 1000], "fetched")
+            await frontier.mark_done(urls[start : start + 1000], FETCHED)
     finally:
         await frontier.close()

@@ -47,6 +47,7 @@ log = logging.getLogger("topicrawl")
 
 _HEARTBEATS_PER_LEASE = 4.0  # heartbeats during one lease, at least
 _MAX_INTERVAL = 1.0  # maximum seconds between two heartbeats, and between two checks of the overflow
+_SYNC_INTERVAL = 1000  # visits between two syncs of the collection to disk
 _MAX_TRAINING_POLLS = 120  # polls for the trained state of the first worker
 #: Settings of the machine, which are not shared with the crawl.
 _LOCAL_SETTINGS = ("frontier", "concurrency", "min_free", "seconds", "proxy")
@@ -61,7 +62,8 @@ class WorkerSession:
     is_new: bool  # whether this worker creates the crawl
     frontier: RedisFrontier
     object_store: ObjectStore | None = None  # destination of copies of the fetched pages
-    _directory: Path = Path()
+    _collection: Collection | None = None  # set by `join`
+    _synced_step: int = 0  # last visit when the collection was synced
     _worker_report: dict[str, object] = field(default_factory=dict)
 
     async def join(self, collection: Collection) -> RedisFrontier:
@@ -72,7 +74,7 @@ class WorkerSession:
         settings of this run. A worker that joins the crawl sets only its page limit.
         """
         store, settings = collection.store, self.settings
-        self._directory = collection.directory
+        self._collection = collection
         identity = json.dumps(store.get_fact("identity"), sort_keys=True)
         topic, settings_json = load_crawl_topic(collection.directory).to_toml(), json.dumps(export_settings(settings))
         facts = {"topic": topic, "settings": settings_json, "identity": identity}
@@ -144,16 +146,21 @@ class WorkerSession:
     @asynccontextmanager
     async def keep_alive(self, crawl: Crawl) -> AsyncIterator[None]:
         """Send heartbeats, rebalance the overflow and upload files for the duration of the block."""
+        assert self._collection is not None
         await self._send_heartbeat(crawl)
         async with AsyncExitStack() as stack:
             if self.object_store is not None:
-                upload = partial(self.object_store.try_upload, self._directory, self.frontier.worker)
+                upload = partial(self.object_store.try_upload, self._collection.directory, self.frontier.worker)
                 stack.push_async_callback(upload)
                 await stack.enter_async_context(PeriodicTask(upload, UPLOAD_INTERVAL, name="upload"))
             # The crawl loop calls the frontier constantly and stops with the same errors as these tasks.
             rebalance = OverflowStore(self.frontier).rebalance
             await stack.enter_async_context(
                 PeriodicTask(rebalance, _MAX_INTERVAL, name="overflow", logged_errors=(TopicrawlError,))
+            )
+            confirm = partial(self._confirm_stored, self._collection, crawl)
+            await stack.enter_async_context(
+                PeriodicTask(confirm, _MAX_INTERVAL, name="synchronisation to disk", logged_errors=(TopicrawlError,))
             )
             interval = min(_MAX_INTERVAL, self.settings.lease / _HEARTBEATS_PER_LEASE)
             send_heartbeat = partial(self._send_heartbeat, crawl)
@@ -166,6 +173,17 @@ class WorkerSession:
             await self._send_heartbeat(crawl)
         except TopicrawlError as error:
             log.warning("the last heartbeat failed: %s", error)
+
+    async def _confirm_stored(self, collection: Collection, crawl: Crawl) -> None:
+        """Sync the collection to disk after some visits, and confirm it to the server.
+
+        The server keeps the links that this worker has completed until they are confirmed. If a power failure removes
+        their pages, the worker reopens them when it resumes.
+        """
+        if crawl.step - self._synced_step >= _SYNC_INTERVAL:
+            self._synced_step = crawl.step
+            collection.sync_to_disk()
+            await self.frontier.confirm_stored()
 
     async def _send_heartbeat(self, crawl: Crawl) -> None:
         """Send one heartbeat, and apply the page count and the state of the shared crawl to the local one."""

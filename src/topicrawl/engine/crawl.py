@@ -33,7 +33,7 @@ from topicrawl.engine.retries import RetryPolicy
 from topicrawl.engine.scheduling import build_offers, score_outlinks
 from topicrawl.engine.sinks import ProcessedVisit
 from topicrawl.errors import SpaceError
-from topicrawl.frontier.base import Completion, Lease, LeaseLimits, Offer
+from topicrawl.frontier.base import FETCHED, Completion, Lease, LeaseLimits, Offer
 from topicrawl.models import Failure, Link, Page, PageJudgement, Priority, Response, Visit
 from topicrawl.relevance.base import BuildsJudgements, LearnsFromPages, build_score_judgement
 
@@ -348,7 +348,7 @@ class Crawl:
             offers = await build_offers(outlinks, self.context.strategy, self.context.frontier)
             unused = visit.failure == Failure.ROBOTS and not response.hops
             wait = page_processing.politeness_delay(self.context, lease.host, response)
-            completions.append(Completion(lease, visit.failure or "fetched", offers, wait, unused))
+            completions.append(Completion(lease, visit.failure or FETCHED, offers, wait, unused))
         if processed:
             self.context.sink.store_visits(processed)
             await self.context.frontier.complete_all(completions)

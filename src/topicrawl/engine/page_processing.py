@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from topicrawl.engine.context import CrawlContext
+from topicrawl.frontier.base import FETCHED
 from topicrawl.models import STORAGE_DIRECTIVES, Failure, Link, Page, Response, Visit
 from topicrawl.urls import get_host
 
@@ -29,7 +30,7 @@ async def process_response(context: CrawlContext, link: Link, response: Response
         return ResponseOutcome(None, response.failure, response.detail)
     if response.final_url != link.url:
         known = await context.frontier.get_entry(response.final_url)
-        if known is not None and (known.state == "leased" or known.reason == "fetched"):
+        if known is not None and (known.state == "leased" or known.reason == FETCHED):
             detail = f"redirects to {response.final_url}, which is already stored"
             return ResponseOutcome(None, Failure.DUPLICATE, detail, response.final_url)
     page = context.parse(response, link)
@@ -63,10 +64,12 @@ async def apply_side_effects(context: CrawlContext, visit: Visit, response: Resp
     Mark the redirect targets as done, pass the page to the trap detector, and send new scores of the strategy to the
     frontier.
     """
-    ends = {hop.url for hop in response.hops} | {response.final_url}
-    ends.discard(visit.link.url)
-    if ends and visit.failure is None:
-        await context.frontier.mark_done(sorted(ends), "fetched")
+    final, requested = response.final_url, visit.link.url
+    if visit.failure is None and final != requested:
+        await context.frontier.mark_done([final], FETCHED)
+    if visit.failure is None and (hops := {hop.url for hop in response.hops} - {final, requested}):
+        # In contrast to the final URL, the store has no page of these URLs.
+        await context.frontier.mark_done(sorted(hops), f"moved {final}")
     if context.link_filter.trap_detector is not None and visit.page is not None:
         context.link_filter.trap_detector.add_page(visit.link.url, visit.page.words, visit.link.source)
     if scores := context.strategy.rescore():

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from topicrawl.collection import queries
-from topicrawl.collection.directory import Collection
-from topicrawl.collection.store import CollectionStore, StoredVisit
+from topicrawl.collection.directory import UNREADABLE_STEPS, Collection
+from topicrawl.collection.lost_links import LostLinkFinder
+from topicrawl.collection.store import NOT_FORGOTTEN, CollectionStore, StoredVisit
 from topicrawl.engine.limits import CrawlLimits
 from topicrawl.errors import CollectionError
 from topicrawl.fetch.backoff import TRANSIENT_FAILURES
@@ -20,6 +21,9 @@ from topicrawl.settings import Settings
 from topicrawl.urls import fingerprint, get_archive_url
 
 log = logging.getLogger("topicrawl")
+
+_COMPLETE_SESSION = "frontier_session"  # fact: the last session of the frontier whose results are all in the store
+_STEPS_PER_RANGE = 1000  # steps that are compared with the frontier at once
 
 
 def open_local_frontier(collection: Collection, settings: Settings) -> SqliteFrontier:
@@ -41,7 +45,42 @@ def open_local_frontier(collection: Collection, settings: Settings) -> SqliteFro
     return SqliteFrontier(path, rules, time.time)
 
 
-async def reopen_lost_pages(collection: Collection, frontier: Frontier) -> None:
+async def recover_crawl(collection: Collection, frontier: Frontier) -> None:
+    """Make the archive, the store and the frontier of a crawl consistent after a kill or a power failure.
+
+    A page is archived, then stored, then completed in the frontier. A power failure may remove the last writes of each,
+    by different amounts:
+
+    - The links of unreadable pages are reopened, and the visits of these pages are deleted.
+    - Done links without a visit are reopened.
+    - Stored pages that the frontier has not completed are queued, so that their links are offered again.
+
+    The second and the third comparison are skipped if the last session of a local frontier ended normally.
+    """
+    await _reopen_unreadable_pages(collection, frontier)
+    if not _is_session_complete(collection, frontier):
+        await _reopen_unstored_links(collection, frontier)
+        await _requeue_incomplete_pages(collection, frontier)
+
+
+def mark_session_complete(collection: Collection, frontier: Frontier) -> None:
+    """Sync the archive and the store, and record that they contain the results of all links that are done.
+
+    The crawl has ended, so no further link becomes done in this session of the frontier.
+    """
+    collection.sync_to_disk()
+    if isinstance(frontier, SqliteFrontier):
+        collection.store.set_facts({_COMPLETE_SESSION: frontier.session})
+
+
+def _is_session_complete(collection: Collection, frontier: Frontier) -> bool:
+    """Return whether the store contains the results of all sessions before the current one."""
+    if not isinstance(frontier, SqliteFrontier):
+        return False
+    return collection.store.get_fact(_COMPLETE_SESSION) == frontier.session - 1
+
+
+async def _reopen_unreadable_pages(collection: Collection, frontier: Frontier) -> None:
     """Reopen the links of pages that the archive has lost, and delete the visits of these pages."""
     lost = collection.recover_archive()
     if lost:
@@ -51,6 +90,43 @@ async def reopen_lost_pages(collection: Collection, frontier: Frontier) -> None:
         ends = [Offer(replace(row.link, url=row.url), row.priority) for row in opened if row.url != row.requested]
         await frontier.reopen([*(Offer(row.link, row.priority) for row in opened), *ends])
         collection.store.delete_visits(lost)
+    if collection.store.get_fact(UNREADABLE_STEPS) is not None:
+        collection.store.set_facts({UNREADABLE_STEPS: None})
+
+
+async def _reopen_unstored_links(collection: Collection, frontier: Frontier) -> None:
+    """Reopen the done links whose results the store does not have."""
+    finder = LostLinkFinder(collection.store.db)
+    async for entries in frontier.iterate_done():
+        finder.add_links(entries)
+    if lost := finder.get_lost_links():
+        log.warning("%d fetched links are missing from the store and will be fetched again", len(lost))
+        await frontier.reopen([Offer(entry.link, entry.priority) for entry in lost])
+
+
+async def _requeue_incomplete_pages(collection: Collection, frontier: Frontier) -> None:
+    """Queue the stored pages that the frontier has not completed, or does not know, to be read from the archive.
+
+    The frontier lost the end of its changes, so the search goes backwards and ends when all pages of a range of steps
+    are complete.
+    """
+    last, _ = queries.get_progress(collection.store)
+    count = 0
+    while last > 0:
+        where = f"failure IS NULL AND {NOT_FORGOTTEN} AND step > ? AND step <= ?"
+        rows = list(collection.store.iterate_visits(where, (last - _STEPS_PER_RANGE, last)))
+        # Members of an archive are not in the frontier: they are complete when the archive is.
+        links = [row for row in rows if not get_archive_url(row.requested)]
+        entries = [(row, await frontier.get_entry(row.requested)) for row in links]
+        incomplete = [row for row, entry in entries if entry is None or entry.state in ("waiting", "leased")]
+        await frontier.add([Offer(row.link, row.priority) for row, entry in entries if entry is None])
+        collection.add_incomplete_visits(incomplete)
+        count += len(incomplete)
+        if rows and not incomplete:
+            break
+        last -= _STEPS_PER_RANGE
+    if count:
+        log.info("%d stored pages are not complete in the frontier and will be read from the archive", count)
 
 
 def _find_requested_visit(store: CollectionStore, row: StoredVisit) -> StoredVisit:

@@ -20,7 +20,7 @@ dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Literal, NamedTuple, Protocol
@@ -33,6 +33,9 @@ from topicrawl.models import Link, Priority
 EXPECTED_SECONDS = 60.0
 #: Seconds after which a leased link is slow: its page may never arrive.
 SLOW_LEASE_SECONDS = 10.0
+
+#: Reason of a done link whose page is stored. Other reasons are failures, refusals and moves to another URL.
+FETCHED = "fetched"
 
 LinkState = Literal["waiting", "leased", "done", "dropped"]
 
@@ -200,7 +203,16 @@ class Frontier(FrontierReader, Protocol):
         """
 
     async def reopen(self, offers: Sequence[Offer]) -> None:
-        """Queue done links again with the offered priority because their result was lost. Treat others like `add`."""
+        """Queue done links again with the offered priority because their result was lost. Treat others like `add`.
+
+        The change survives a power failure of this machine.
+        """
+
+    def iterate_done(self) -> AsyncIterator[Sequence[FrontierEntry]]:
+        """Yield in batches the done links whose results a power failure may have removed from the collection."""
+
+    async def sync_to_disk(self) -> None:
+        """Sync all changes, so that they survive a power failure of this machine."""
 
     async def rescore(self, scores: Mapping[str, float]) -> int:
         """Set new scores of waiting links and return how many of the URLs are waiting. Other URLs are ignored."""

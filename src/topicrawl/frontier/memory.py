@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush, nlargest, nsmallest
 
 from msgspec.structs import replace
@@ -177,6 +177,13 @@ class MemoryFrontier(MemoryFrontierReader):
         """Queue done links again with the offered priority."""
         check_scores([offer.priority.score for offer in offers])
         self._add_offers(offers, self._start_operation(), reopen=True)
+
+    async def iterate_done(self) -> AsyncIterator[Sequence[FrontierEntry]]:
+        """Yield all done links in one batch."""
+        yield [record.as_entry() for record in self._records.values() if record.state == DONE]
+
+    async def sync_to_disk(self) -> None:
+        """Do nothing: the frontier has no file."""
 
     async def rescore(self, scores: Mapping[str, float]) -> int:
         """Set new scores of waiting links and return how many of the URLs are waiting."""

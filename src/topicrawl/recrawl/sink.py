@@ -86,6 +86,9 @@ class RecrawlSink(NullSink):
             if url in offers and (row := await self._record_visit(processed, offers[url], statements)) is not None:
                 changed_pages.append(row)
         self._processed_visits = []
+        if changed_pages:
+            # The links of a stored page are not offered again, so they must not be lost after it is stored.
+            await self.crawl_frontier.sync_to_disk()
         self.collection.store.add_visits(changed_pages, statements_before=statements)
         self.collection.check_space()
 

@@ -220,6 +220,62 @@ def test_a_closed_worker_releases_only_its_own_leases(redis_server: RedisServer)
     asyncio.run(run_two_workers(redis_server.address, use))
 
 
+async def list_done(frontier: RedisFrontier) -> dict[str, str]:
+    return {entry.link.url: entry.link.anchor async for batch in frontier.iterate_done() for entry in batch}
+
+
+@needs_redis
+def test_links_of_a_worker_are_kept_until_it_has_synced_their_pages(redis_server: RedisServer) -> None:
+    async def use(first: RedisFrontier, second: RedisFrontier) -> None:
+        async def fetch(worker: RedisFrontier, name: str) -> None:
+            await worker.add([Offer(Link(f"http://{name}.org/", anchor=name), Priority(0.5, {"level": 1}))])
+            (lease,) = await worker.lease(1)
+            assert await worker.complete(lease, "fetched")
+
+        await fetch(first, "a")
+        await fetch(second, "b")
+        await first.mark_done(["http://final.org/"], "fetched")
+        await first.mark_done(["http://hop.org/"], "moved http://final.org/")
+        assert await list_done(first) == {"http://a.org/": "a", "http://final.org/": ""}
+        ((entry,),) = [list(batch) async for batch in second.iterate_done()]
+        assert (entry.priority, entry.reason, entry.state) == (Priority(0.5, {"level": 1}), "fetched", "done")
+        await first.confirm_stored()
+        await fetch(first, "c")
+        assert set(await list_done(first)) == {"http://a.org/", "http://final.org/", "http://c.org/"}
+        await first.confirm_stored()
+        assert await list_done(first) == {"http://c.org/": "c"}
+        await first.confirm_stored()
+        assert await list_done(first) == {}
+        assert await list_done(second) == {"http://b.org/": "b"}
+
+    asyncio.run(run_two_workers(redis_server.address, use))
+
+
+@needs_redis
+def test_a_confirmation_that_arrives_twice_has_no_effect(redis_server: RedisServer) -> None:
+    async def use(first: RedisFrontier, second: RedisFrontier) -> None:
+        await first.mark_done(["http://a.org/"], "fetched")
+        for _ in range(2):
+            await first._call_function("confirm_stored", "the same confirmation")
+        assert await list_done(first) == {"http://a.org/": ""}
+
+    asyncio.run(run_two_workers(redis_server.address, use))
+
+
+@needs_redis
+def test_a_reopened_page_does_not_count_towards_the_page_limit(redis_server: RedisServer) -> None:
+    async def use(first: RedisFrontier, second: RedisFrontier) -> None:
+        offer = Offer(Link("http://a.org/"), Priority(0.5))
+        await first.add([offer])
+        (lease,) = await first.lease(1)
+        await first.complete(lease, "fetched")
+        assert first.stored_pages == 1
+        await first.reopen([offer])
+        assert (await first.send_heartbeat("{}")).stored_pages == 0
+
+    asyncio.run(run_two_workers(redis_server.address, use))
+
+
 @needs_redis
 def test_a_wiped_state_is_never_treated_as_an_empty_frontier(tmp_path: Path) -> None:
     async def use(first: RedisFrontier, second: RedisFrontier) -> None:

@@ -13,10 +13,12 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from math import inf
+from secrets import token_hex
 from struct import pack
 from typing import Any, NamedTuple
 
 from topicrawl.frontier.base import (
+    FETCHED,
     NO_LIMITS,
     Completion,
     FrontierCounts,
@@ -35,10 +37,11 @@ from topicrawl.frontier.redis.links import (
     encode_completion,
     encode_limits,
     encode_offers,
+    encode_unscored_link,
     url_fingerprint,
 )
 from topicrawl.frontier.redis.server import RedisConnection
-from topicrawl.models import Priority
+from topicrawl.models import Link, Priority
 from topicrawl.urls import get_host as host_of
 
 _BATCH_SIZE = 2000  # links per `rescore` call, hosts per scan
@@ -93,16 +96,24 @@ class RedisFrontierReader:
         )
         if data is not None:
             return decode_link(data).as_entry(leased=bool(is_leased))
+        return (await self._get_closed_entries([url]))[0]
+
+    async def _get_closed_entries(self, urls: Sequence[str]) -> list[FrontierEntry | None]:
+        """Return the entries of links that are done, dropped or in the overflow; None for other URLs."""
         buckets = int(await self.connection.execute("HGET", f"{self.key_prefix}:c", "buckets") or 1)
-        code = await self.connection.execute(
-            "HGET", f"{self.key_prefix}:known:{compute_bucket(url_fingerprint(url), buckets)}", url_fingerprint(url)
-        )
-        if code is None:
-            return None
-        if code.isdigit() and int(code) // 3 not in self._reasons:
+        fingerprints = [url_fingerprint(url) for url in urls]
+        keys = [f"{self.key_prefix}:known:{compute_bucket(name, buckets)}" for name in fingerprints]
+        commands: list[tuple[str | bytes | float, ...]] = [
+            ("HGET", key, name) for key, name in zip(keys, fingerprints, strict=True)
+        ]
+        codes = await self.connection.execute_all(commands)
+        if any(code is not None and code.isdigit() and int(code) // 3 not in self._reasons for code in codes):
             names = await self.connection.execute("HGETALL", f"{self.key_prefix}:reasons")
             self._reasons = {int(number): name.decode() for name, number in iter_pairs(names)}
-        return decode_closed_link(url, code, self._reasons)
+        return [
+            None if code is None else decode_closed_link(url, code, self._reasons)
+            for url, code in zip(urls, codes, strict=True)
+        ]
 
     async def get_best_entries(self, n: int) -> list[FrontierEntry]:
         """Return the `n` best waiting links, whether or not their hosts are ready."""
@@ -243,9 +254,49 @@ class RedisFrontier(RedisFrontierReader):
 
     async def mark_done(self, urls: Iterable[str], reason: str) -> None:
         """Mark URLs as done without a lease."""
+        urls = list(urls)
+        if reason == FETCHED and urls:
+            # As the function does for leased links, of which it knows more than the fingerprint.
+            links = [value for url in urls for value in (url_fingerprint(url), encode_unscored_link(Link(url)))]
+            await self.connection.execute("HSET", self._completed_keys[0], *links)
         await self._call_function(
             "mark_done", str(reason), *(value for url in urls for value in (url_fingerprint(url), host_of(url)))
         )
+
+    async def iterate_done(self) -> AsyncIterator[Sequence[FrontierEntry]]:
+        """Yield the done links that this worker has completed and whose pages may not be synced to its disk."""
+        for key in self._completed_keys:
+            stored = [decode_link(data) for _, data in iter_pairs(await self.connection.execute("HGETALL", key))]
+            if stored:
+                closed = await self._get_closed_entries([each.link.url for each in stored])
+                yield [
+                    FrontierEntry(
+                        each.link,
+                        each.priority,
+                        entry.state,
+                        each.failed_attempts + 1,
+                        each.first_score,
+                        entry.reason,
+                    )
+                    for each, entry in zip(stored, closed, strict=True)
+                    if entry is not None and entry.state == "done"
+                ]
+
+    async def confirm_stored(self) -> None:
+        """Tell the server that the collection of this worker was synced to disk since the last call.
+
+        The server then forgets the links that were complete at the last call: see `iterate_done`.
+        """
+        await self._call_function("confirm_stored", token_hex(8))
+
+    async def sync_to_disk(self) -> None:
+        """Do nothing: a power failure of this machine does not affect the server."""
+
+    @property
+    def _completed_keys(self) -> tuple[str, str]:
+        """Keys of the links that this worker has completed, since its last confirmation and before."""
+        key = f"{self.key_prefix}:completed:{self.worker}"
+        return key, f"{key}:old"
 
     async def reopen(self, offers: Sequence[Offer]) -> None:
         """Queue done links again with the offered priority."""

@@ -80,6 +80,16 @@ def encode_link_text(link: Link) -> bytes:
     return f"{shared}\0{url}\0{source[shared:]}\0{link.anchor}".encode("utf-8", "replace")
 
 
+def encode_unscored_link(link: Link) -> bytes:
+    """Encode a link without a priority as it is stored in Redis.
+
+    >>> decode_link(encode_unscored_link(Link("http://a.org/x"))).link.url
+    'http://a.org/x'
+    """
+    text = encode_link_text(link)
+    return _LINK_STRUCT.pack(0.0, 0.0, bytes(6), 0, min(link.depth, _MAX_DEPTH), len(text)) + text
+
+
 def encode_completion(completion: Completion) -> bytes:
     """Encode the result of a lease for the Redis function."""
     reason = str(completion.reason).encode()

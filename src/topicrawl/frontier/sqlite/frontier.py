@@ -6,13 +6,22 @@ scores) mirrors the file: it is rolled back when a transaction fails, and it is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from math import inf
 from pathlib import Path
 
-from topicrawl.frontier.base import NO_LIMITS, Completion, FrontierCounts, FrontierRules, Lease, LeaseLimits, Offer
+from topicrawl.frontier.base import (
+    NO_LIMITS,
+    Completion,
+    FrontierCounts,
+    FrontierEntry,
+    FrontierRules,
+    Lease,
+    LeaseLimits,
+    Offer,
+)
 from topicrawl.frontier.entry import (
     DROPPED,
     FILL_AFTER_SWEEP,
@@ -29,7 +38,7 @@ from topicrawl.frontier.score_cache import ScoreCache
 from topicrawl.frontier.sqlite.file import FrontierDatabase
 from topicrawl.frontier.sqlite.hosts import FrontierHostStore
 from topicrawl.frontier.sqlite.links import FrontierLinkStore
-from topicrawl.frontier.sqlite.reader import SqliteFrontierReader, read_record, url_key
+from topicrawl.frontier.sqlite.reader import SqliteFrontierReader, iterate_done_links, read_record, url_key
 from topicrawl.frontier.sqlite.session import restore_clock, start_session
 from topicrawl.models import Link, Priority
 from topicrawl.urls import get_host as host_of
@@ -70,6 +79,8 @@ class SqliteFrontier(SqliteFrontierReader):
         except BaseException:
             self._database.close()
             raise
+        #: Number of the session with the file. Each opening for writing starts a new session.
+        self.session = openings
         # A token of an earlier session must never match a lease of this session.
         self._leases: LeaseTable[LinkRecord] = LeaseTable(first_token=(openings << 32) + 1)
         self._saved_offset = self._clock.offset
@@ -185,13 +196,22 @@ class SqliteFrontier(SqliteFrontierReader):
                 self._score_cache.update_entry(offer.link.url, record)
 
     async def reopen(self, offers: Sequence[Offer]) -> None:
-        """Queue done links again with the offered priority."""
+        """Queue done links again with the offered priority. The change is synced to disk."""
         check_scores([offer.priority.score for offer in offers])
         now = self._start_operation()
-        with self._transaction(now):
+        with self._transaction(now, durable=True):
             self._add_offers(offers, reopen=True)
         # Hosts that accepted no more links may accept links again.
         self._score_cache.evict(everything=True)
+
+    async def iterate_done(self) -> AsyncIterator[Sequence[FrontierEntry]]:
+        """Yield all done links in batches."""
+        for batch in iterate_done_links(self._database):
+            yield batch
+
+    async def sync_to_disk(self) -> None:
+        """Sync all changes to disk."""
+        self._database.sync_to_disk()
 
     async def rescore(self, scores: Mapping[str, float]) -> int:
         """Set new scores of waiting links and return how many of the URLs are waiting."""
@@ -265,7 +285,7 @@ class SqliteFrontier(SqliteFrontierReader):
         return not self._score_cache.is_closed(url)
 
     @contextmanager
-    def _transaction(self, now: float) -> Iterator[None]:
+    def _transaction(self, now: float, *, durable: bool = False) -> Iterator[None]:
         """Run one transaction on the file and on the data in memory.
 
         After an exception, the counts, hosts and leased rows in memory are restored, and the score cache is emptied. At
@@ -274,7 +294,7 @@ class SqliteFrontier(SqliteFrontierReader):
         links = self._links
         counts, next_sequence = links.counts.copy(), links.next_sequence
         try:
-            with self._database.transaction():
+            with self._database.durable_transaction() if durable else self._database.transaction():
                 yield
                 if links.counts[DROPPED] != counts[DROPPED]:
                     links.save_counts()

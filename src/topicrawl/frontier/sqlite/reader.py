@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
 
-from topicrawl.database import translate_errors
+from topicrawl.database import Database, translate_errors
 from topicrawl.frontier.base import FrontierCounts, FrontierEntry
-from topicrawl.frontier.entry import LinkRecord
+from topicrawl.frontier.entry import DONE, LinkRecord
 from topicrawl.frontier.sqlite.file import FrontierDatabase
 from topicrawl.models import JsonValue, Link, Priority
 from topicrawl.urls import fingerprint, get_host
@@ -41,6 +41,10 @@ _SELECT_WAITING = f"""
     SELECT {_COLUMNS} FROM links l LEFT JOIN leased o ON o.seq = l.seq
     WHERE l.state = 0 AND o.seq IS NULL AND l.seq > ? AND l.seq <= ? ORDER BY l.seq LIMIT ?
 """
+_SELECT_DONE = f"""
+    SELECT {_COLUMNS} FROM links l LEFT JOIN leased o ON o.seq = l.seq
+    WHERE l.state = {DONE} AND l.seq > ? ORDER BY l.seq LIMIT ?
+"""
 _SELECT_PRIORITIES = """
     SELECT k.key, l.score, l.priority FROM json_each(?) j JOIN link_keys k ON k.key = j.value
     JOIN links l ON l.seq = k.seq WHERE l.state = 0 AND l.seq NOT IN (SELECT seq FROM leased)
@@ -53,6 +57,7 @@ _COUNT_BELOW = """
     SELECT count(*) FROM main.links INDEXED BY open_links
     WHERE state = 0 AND score < ? AND seq NOT IN (SELECT seq FROM leased)
 """
+_DONE_BATCH = 1000  # done links that are read at once
 _encode_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -145,6 +150,18 @@ def read_counts(database: FrontierDatabase) -> FrontierCounts:
 def read_record(database: FrontierDatabase, seq: int) -> LinkRecord:
     """Read one link by its row number, with all stored fields. The row must exist."""
     return parse_row(database.execute(_SELECT_BY_SEQUENCE, (seq,)).fetchone())
+
+
+def iterate_done_links(database: Database) -> Iterator[list[FrontierEntry]]:
+    """Yield the done links of a frontier file in the order of discovery, in batches. Scans all links."""
+    last = 0
+    while True:
+        with translate_errors(database.path):
+            rows = database.execute(_SELECT_DONE, (last, _DONE_BATCH)).fetchall()
+        if not rows:
+            return
+        last = rows[-1][0]
+        yield [parse_row(row).as_entry() for row in rows]
 
 
 def parse_row(row: FrontierLinkRow) -> LinkRecord:

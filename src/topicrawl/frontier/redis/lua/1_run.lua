@@ -20,6 +20,10 @@
 -- :leases      hash   fingerprint → token, host and worker of a leased link
 -- :ends        zset   fingerprint by the end of the lease, in whole microseconds: Redis stores integers directly, but
 --                     parses other numbers from their digits each time
+-- :completed:<worker>, :completed:<worker>:old
+--              hash   fingerprint → link that the worker has completed: its pages may not be synced to the disk of the
+--                     worker yet, so a power failure may remove them
+-- :confirmed   hash   worker → its last confirmation that its pages are synced
 -- :reasons     hash   reason → number
 -- :attic       hash   number → pack of links in the overflow, compressed by a worker
 -- :packs       zset   number of a pack by the score of its best link

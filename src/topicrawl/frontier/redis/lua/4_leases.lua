@@ -126,6 +126,7 @@ local function may_reopen(fingerprint, h, old, score, reopen)
   local kind = decode_kind(old)
   if reopen and (kind == MARKED_DONE or kind == COMPLETED) then
     if is_budget_spent(h, kind) then return false end
+    if tonumber(old) == encode_reason('fetched', COMPLETED) then crawl.kept = crawl.kept - 1 end
     mark_for_reschedule(h)[PAGES] = h[PAGES] - kind
     crawl.done = crawl.done - 1
     return true

@@ -154,6 +154,32 @@ do
   end
 end
 
+local function completed_key()
+  return prefix .. ':completed:' .. worker
+end
+
+-- Keep the leased links that are now complete until the worker has synced their pages.
+local function keep_completed(fingerprints)
+  local values = {}
+  if not fingerprints[1] then return end
+  for i, stored in ipairs(call('HMGET', LINKS, unpack(fingerprints))) do
+    if stored then values[#values + 1], values[#values + 2] = fingerprints[i], stored end
+  end
+  if values[1] then call('HSET', completed_key(), unpack(values)) end
+end
+
+-- confirmation → 0. The worker has synced its pages since its last confirmation, so that the links which it completed
+-- before that one are safe. A confirmation that arrives twice has no effect.
+function run.confirm_stored()
+  local current = completed_key()
+  local old = current .. ':old'
+  if call('HGET', prefix .. ':confirmed', worker) == ARGV[6] then return 0 end
+  call('HSET', prefix .. ':confirmed', worker, ARGV[6])
+  call('DEL', old)
+  if call('EXISTS', current) == 1 then call('RENAME', current, old) end
+  return 0
+end
+
 -- token, fingerprint, wait, unused, reason and offers of each lease → 1 or 0 for each; total number of stored pages
 function run.complete()
   local blob, at, count, offer_count = ARGV[6], 1, 0, 0
@@ -171,6 +197,7 @@ function run.complete()
     valid_hosts[i] = token == tokens[i] and name
     if valid_hosts[i] then removed[#removed + 1], names[#names + 1] = fingerprints[i], name end
   end
+  keep_completed(removed)
   if crawl.pace ~= '' and names[1] then
     for i, want in ipairs(call('HMGET', WANTED, unpack(names))) do known_wants[names[i]] = want end
   end
