@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from topicrawl.collection.archive import RecordLocation, WarcArchive
+from topicrawl.collection.directory import CHECKED_RECORDS, UNREADABLE_STEPS
 from topicrawl.database import Database, translate_errors
-from topicrawl.doctor.databases import AREA, query_count
+from topicrawl.doctor.databases import AREA, query_count, set_fact
 from topicrawl.doctor.finding import CheckLimits, Finding
 from topicrawl.errors import TopicrawlError
 
 _MAX_REPORTED = 3  # damaged pages that are listed one by one
-_REFETCH_ADVICE = (
-    "nothing, if they are in the last file: the crawl fetches them again when it resumes; else use a backup"
-)
+_REFETCH_ADVICE = "resume the crawl: it fetches the pages again"
+_REPAIR_ADVICE = "use --repair: the crawl then fetches the damaged pages again when it resumes"
+_RESTORE_ADVICE = "restore it from a backup"
 _RECORD_ENDS = (
     "SELECT segment, start + length AS stop FROM visits WHERE segment IS NOT NULL"
     " UNION ALL SELECT segment, start + length FROM versions WHERE segment IS NOT NULL"
@@ -37,13 +39,15 @@ def _check_files(folder: Path, store: Database, *, busy: bool) -> Iterator[Findi
         name = f"warc/{segment:05d}.warc.gz"
         if segment not in sizes:
             is_damaged = True
-            yield AREA.problem("archive", f"{name} is missing, with {pages} pages", "restore it from a backup")
+            fix = _REFETCH_ADVICE if segment == max(ends) else _RESTORE_ADVICE
+            yield AREA.problem("archive", f"{name} is missing, with {pages} pages", fix)
         elif sizes[segment] < end:
             is_damaged = True
             lost = query_count(
                 store, f"SELECT count(*) FROM ({_RECORD_ENDS}) WHERE segment = {segment} AND stop > {sizes[segment]}"
             )
-            yield AREA.problem("archive", f"{name} is truncated: {lost} of its {pages} pages are lost", _REFETCH_ADVICE)
+            fix = _REFETCH_ADVICE if segment == max(ends) else _RESTORE_ADVICE
+            yield AREA.problem("archive", f"{name} is truncated: {lost} of its {pages} pages are lost", fix)
     last = max(ends, default=0)
     tail = sum(size for segment, size in sizes.items() if segment > last)
     tail += max(0, sizes.get(last, 0) - ends[last][0]) if last else 0
@@ -62,29 +66,39 @@ def _check_records(directory: Path, store: Database, limits: CheckLimits) -> Ite
         yield AREA.note("records", "no pages are stored yet")
         return
     every = max(1, pages // limits.sample) if limits.sample else 1
-    sql = "SELECT url, segment, start, length FROM visits WHERE segment IS NOT NULL"
+    sql = "SELECT step, url, segment, start, length FROM visits WHERE segment IS NOT NULL"
     with translate_errors(store.path):
         # Selected by step number, because SQLite would scan to each OFFSET from the start.
         rows = store.execute(f"{sql} AND (step % {every} = 0 OR step > (SELECT max(step) - 5 FROM visits))").fetchall()
-    records, lost, done = WarcArchive(directory), [], 0
-    for url, segment, start, length in rows:
+    records, done = WarcArchive(directory), 0
+    lost: list[tuple[int, str, RecordLocation, str]] = []  # step, URL, location, reason
+    for step, url, segment, start, length in rows:
         if limits.is_exhausted():
             yield AREA.note("records", f"{done} of {len(rows)} checked; {limits.timeout_message}")
             break
         if done % 100 == 0:
             limits.progress(f"reading page {done} of {len(rows)}")
         done += 1
-        if reason := _find_read_error(records, str(url), RecordLocation(segment, start, length)):
-            lost.append((url, reason))
-    for url, reason in lost[:_MAX_REPORTED]:
-        yield AREA.problem("record", f"{url}: {reason}", _REFETCH_ADVICE)
+        location = RecordLocation(segment, start, length)
+        if reason := _find_read_error(records, str(url), location):
+            lost.append((step, url, location, reason))
+    for _, url, location, reason in lost[:_MAX_REPORTED]:
+        yield AREA.problem("record", f"{url}: {reason}", _choose_advice(store, location))
     sample = f" (an even sample of {pages})" if done < pages else ""
     says = f"{done - len(lost)} of {done} pages are readable{sample}"
     if lost:
-        fix = "--sample 0 checks all pages; restore warc/ from a backup"
-        yield AREA.problem("records", f"{says}; {len(lost)} are damaged", fix)
+        first = min((location for _, _, location, _ in lost), key=lambda spot: (spot.segment, spot.offset))
+        fix = f"{_choose_advice(store, first)}; --sample 0 checks all pages"
+        finding = AREA.problem("records", f"{says}; {len(lost)} are damaged", fix)
+        yield finding._replace(repair=partial(set_fact, directory, UNREADABLE_STEPS, [step for step, *_ in lost]))
     else:
         yield AREA.ok("records", says)
+
+
+def _choose_advice(store: Database, damaged: RecordLocation) -> str:
+    """Return the advice for a damaged record: a crawl that resumes checks only the end of the archive by itself."""
+    later = f"SELECT count(*) FROM visits WHERE (segment, start) > ({damaged.segment}, {damaged.offset})"
+    return _REFETCH_ADVICE if query_count(store, later) < CHECKED_RECORDS else _REPAIR_ADVICE
 
 
 def _find_read_error(records: WarcArchive, url: str, spot: RecordLocation) -> str:

@@ -92,10 +92,10 @@ def _check_locks(directory: Path, *, busy: bool) -> Iterator[Finding]:
         yield AREA.note("lock", f"process {owner} is crawling into the directory: its latest pages are not checked")
     else:
         yield AREA.ok("lock", "no process is crawling into the directory")
-    draft = directory / "topic.new"
-    if draft.exists() and not busy:
-        finding = AREA.note("topic.new", "a draft left by a run that was killed", "remove it, or use --repair")
-        yield finding._replace(repair=draft.unlink)
+    for draft in (directory / ".topic.toml.part", directory / "topic.new"):  # earlier versions wrote topic.new
+        if draft.exists() and not busy:
+            finding = AREA.note(draft.name, "a draft left by a run that was killed", "remove it, or use --repair")
+            yield finding._replace(repair=draft.unlink)
 
 
 def _check_rows(store: Database, known: Mapping[str, Any]) -> Iterator[Finding]:

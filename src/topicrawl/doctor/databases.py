@@ -1,13 +1,15 @@
-"""Open a database of a collection read-only, and check its format version and its integrity."""
+"""Open a database of a collection read-only, check its format version and its integrity, and set facts as a repair."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
-from topicrawl.database import Database, DatabaseSchema, translate_errors
+from topicrawl.collection.store import CollectionStore
+from topicrawl.database import Database, DatabaseSchema, FileLock, translate_errors
 from topicrawl.doctor.finding import CheckArea, CheckLimits, Finding
 from topicrawl.errors import CollectionError, NewerFormatError
+from topicrawl.models import JsonValue
 
 AREA = CheckArea("collection")
 
@@ -50,3 +52,14 @@ def query_count(database: Database, sql: str, values: Sequence[object] = ()) -> 
     with translate_errors(database.path):
         ((number,),) = database.execute(sql, values)
     return int(number or 0)
+
+
+def set_fact(directory: Path, name: str, value: JsonValue) -> None:
+    """Set a fact of the collection in a directory, as a repair. Raise `InUseError` if a process crawls into it."""
+    lock = FileLock(directory / "lock", directory)
+    try:
+        store = CollectionStore(directory / "topicrawl.sqlite")
+        store.set_facts({name: value})
+        store.close()
+    finally:
+        lock.release()

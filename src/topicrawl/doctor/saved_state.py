@@ -14,9 +14,8 @@ from topicrawl import strategies
 from topicrawl import topic as topics
 from topicrawl.builder import build_identity, check_identity
 from topicrawl.collection.fact_rows import is_overflow_row, join_fact
-from topicrawl.collection.store import CollectionStore
-from topicrawl.database import Database, FileLock, translate_errors
-from topicrawl.doctor.databases import AREA, query_count
+from topicrawl.database import Database, translate_errors
+from topicrawl.doctor.databases import AREA, query_count, set_fact
 from topicrawl.doctor.finding import Finding
 from topicrawl.errors import IdentityError, PluginError, TopicrawlError
 from topicrawl.frontier.trap_detector import TrapDetector
@@ -119,18 +118,7 @@ def _report_unreadable_state(store: Database, reason: str) -> Finding:
     """Return the finding about a learned state that cannot be restored, with its repair."""
     fix = "restore topicrawl.sqlite from a backup, or use --repair: the crawl learns from the pages again"
     finding = AREA.problem("learned", f"the learned state cannot be restored: {reason}", fix)
-    return finding._replace(repair=partial(_delete_learned_state, store.path.parent))
-
-
-def _delete_learned_state(directory: Path) -> None:
-    """Delete the learned state; the next run learns from the pages again."""
-    lock = FileLock(directory / "lock", directory)
-    try:
-        store = CollectionStore(directory / "topicrawl.sqlite")
-        store.set_facts({"learned": None})
-        store.close()
-    finally:
-        lock.release()
+    return finding._replace(repair=partial(set_fact, store.path.parent, "learned", None))
 
 
 def _check_files(directory: Path) -> Iterator[Finding]:
