@@ -84,12 +84,13 @@ class WarcArchive:
         return RecordLocation(self._segment, self._segment_end - len(answer), len(answer))
 
     def sync_to_disk(self) -> None:
-        """Sync the records of the open segment to disk. Earlier segments were synced when they were closed."""
-        if self._file is None:
-            return
-        with _translate_os_errors(self._segment_path(self._segment)):
-            os.fsync(self._file)
-            sync_path(self._folder)
+        """Sync the records of the last segment to disk. Earlier segments were synced when they were closed."""
+        path = self._segment_path(self._segment)
+        # The segment may be closed and contain records of a killed process, which were not synced.
+        if path.exists():
+            with _translate_os_errors(path):
+                sync_path(path)
+                sync_path(self._folder)
 
     def read_response(self, location: RecordLocation) -> Response:
         """Return the response at a location, without its request headers. Raise `DamagedError` if it is unreadable."""
