@@ -1,4 +1,4 @@
-"""Schema upgrades of the SQLite databases."""
+"""Schema upgrades of the SQLite databases, and durable files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from threading import Timer
 import pytest
 
 from topicrawl.collection import store
-from topicrawl.database import Database, DatabaseSchema, FileLock
+from topicrawl.database import Database, DatabaseSchema, FileLock, write_text_file
 from topicrawl.errors import (
     CollectionError,
     ForeignFileError,
@@ -237,3 +237,20 @@ def test_a_reader_reports_a_file_that_stays_empty(path: Path) -> None:
     path.touch()
     with pytest.raises(IncompleteFileError, match="is empty"):
         Database(path, FIRST, readonly=True, creation_timeout=0.05)
+
+
+def test_a_small_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    path, link = tmp_path / "topic.toml", tmp_path / "link.toml"
+    write_text_file(path, "old")
+    link.symlink_to(path)
+    write_text_file(link, "new")
+    assert (path.read_text(), link.is_symlink()) == ("new", True)
+    with pytest.raises(UnicodeEncodeError):
+        write_text_file(path, "half a file \ud800")
+    assert path.read_text() == "new"
+    assert sorted(tmp_path.iterdir()) == [link, path], "no draft is left"
+
+
+def test_a_device_is_written_and_not_replaced() -> None:
+    write_text_file(Path("/dev/null"), "text")
+    assert Path("/dev/null").is_char_device()

@@ -233,8 +233,7 @@ async def _open_components(
             yield _Components(crawl, polite, recrawl)
         finally:
             await crawl.close()
-            # Save the learned state also when the crawl ends with an error.
-            checkpoint.save()
+            checkpoint.save()  # also when the crawl ends with an error
             mark_session_complete(collection, frontier)
 
 

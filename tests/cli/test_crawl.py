@@ -443,7 +443,7 @@ def test_a_lost_page_behind_a_redirect_is_fetched_again(run) -> None:  # type: i
     assert [url for (url,) in rows("SELECT url FROM pages ORDER BY url")] == [f"{address}/0", f"{address}/new"]
 
 
-def test_a_damaged_page_is_fetched_again_and_keeps_its_step(run) -> None:  # type: ignore[no-untyped-def]
+def test_a_damaged_page_is_fetched_again(run) -> None:  # type: ignore[no-untyped-def]
     with live_site(make_chain_site(4)) as (address, _):
         assert crawl(run, address, "--pages", 2).code == 0
         before = Path("dengue-fever/frontier.sqlite").read_bytes()
@@ -459,7 +459,8 @@ def test_a_damaged_page_is_fetched_again_and_keeps_its_step(run) -> None:  # typ
         archive.write_bytes(data)
         ran = run("crawl", "dengue fever", "--pages", 9)
         assert ran.code == 0, ran.err
-    assert [step for (step,) in rows("SELECT step FROM visits WHERE failure IS NULL ORDER BY step")] == [1, 2, 3, 4]
+    # The damaged page is a new visit. The page of step 4, which the frontier did not know, is read from the archive.
+    assert [step for (step,) in rows("SELECT step FROM visits WHERE failure IS NULL ORDER BY step")] == [1, 2, 4, 5]
 
 
 def test_links_that_robots_forbids_take_no_crawl_delay(run) -> None:  # type: ignore[no-untyped-def]

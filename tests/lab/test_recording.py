@@ -119,7 +119,7 @@ def test_a_crawl_with_meta_refreshes_replays_the_same_way(tmp_path: Path) -> Non
     assert stored.body == answer_with_meta_refresh("/old")[2], "the crawl archives the page of the refresh"
     why = explain_url(tmp_path / "dengue", f"{address}/old")
     assert (why.fetched, [step.ended.removeprefix(address) for step in why.chain]) == (True, ["/0", "/new"])
-    for path, reason in (("/lost", Failure.NOT_FOUND), ("/loop", Failure.REDIRECTS), ("/older", "fetched")):
+    for path, reason in (("/lost", Failure.NOT_FOUND), ("/loop", Failure.REDIRECTS), ("/older", "moved")):
         assert explain_url(tmp_path / "dengue", f"{address}{path}").reason == reason
 
 

@@ -83,7 +83,8 @@ def test_a_kill_at_any_instant_loses_nothing(tmp_path: Path, oracle: type[Oracle
     states = [({url: model.get_entry(url) for url in found}, model.get_counts()) for model in candidates]
     assert (found, counts) in states
     clock.time += RULES.delay
-    assert asyncio.run(frontier.lease(1))
+    # On a fast machine, all links may be done.
+    assert bool(asyncio.run(frontier.lease(1))) == bool(counts.waiting)
     asyncio.run(frontier.close())
 
 
