@@ -13,9 +13,9 @@ from tests.helpers.markers import LONG
 
 from topicrawl.models import Failure, Link, Page, Response
 from topicrawl.parse import parse_response
-from topicrawl.parse.html import MAX_SOURCE_LENGTH
 from topicrawl.parse.links import MAX_ANCHOR_LENGTH, MAX_LINKS
 from topicrawl.parse.styled_sentences import extract_styled_sentences
+from topicrawl.parse.tree import MAX_SOURCE_LENGTH
 from topicrawl.urls import canonicalize_url
 
 URL = "http://e.org/d/page"

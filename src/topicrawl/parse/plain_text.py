@@ -22,7 +22,7 @@ from topicrawl.text.tokenizer import tokenise_to_bytes
 from topicrawl.text.word_sequence import WordSequence
 from topicrawl.urls import canonicalize_url
 
-MAX_TEXT_LENGTH = 2_000_000
+MAX_TEXT_LENGTH = 500_000
 MAX_TITLE_LENGTH = 200
 
 _EMPTY_LINE = re.compile(r"\n[ \t]*\n")
