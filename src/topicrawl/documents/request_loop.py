@@ -7,6 +7,7 @@ harm the crawl.
 
 from __future__ import annotations
 
+import ctypes
 import resource
 import socket
 import time
@@ -36,6 +37,7 @@ def serve_requests(convert: ConvertFunction, *, max_memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (max_memory, max_memory))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    trim_memory = getattr(ctypes.CDLL(None), "malloc_trim", None)  # only in the GNU C library
     with socket.socket(fileno=0) as line:
         while prefix := _receive_bytes(line, LENGTH_PREFIX.size):
             body, limits = decode_message(_receive_bytes(line, *LENGTH_PREFIX.unpack(prefix)), ConversionRequest)
@@ -43,6 +45,10 @@ def serve_requests(convert: ConvertFunction, *, max_memory: int) -> None:
             cpu_limit = int(time.process_time() + limits.cpu_seconds) + 2
             resource.setrlimit(resource.RLIMIT_CPU, (cpu_limit, resource.RLIM_INFINITY))
             line.sendall(_convert_safely(convert, body, limits, max_memory=max_memory))
+            del body
+            if trim_memory is not None:
+                # The process may wait for the next request for hours.
+                trim_memory(0)
 
 
 def _convert_safely(convert: ConvertFunction, body: bytes, limits: ConversionLimits, *, max_memory: int) -> bytes:

@@ -446,8 +446,11 @@ class Crawl:
 
     async def _process_visit(self, link: Link, priority: Priority, parsed: ParsedResponse) -> ProcessedVisit:
         """Create the visit for a response: process the response, score the page and its links, and learn from it."""
+        self.is_at_visit_boundary = False
         page, failure, detail, twin = await page_processing.process_response(self.context, link, parsed)
-        response = parsed.response
+        response, is_costly = parsed.response, parsed.page is not None
+        if is_costly:
+            await asyncio.sleep(0)  # other tasks run between the steps of a large page
         stored_step = self.context.sink.find_stored_step(link)
         if self.context.stores_score_parts and (reasons := self.context.strategy.explain(link)):
             priority = replace(priority, parts=reasons)
@@ -466,7 +469,8 @@ class Crawl:
             twin,
             self._build_judgement(page, relevance) if page is not None and failure is None else None,
         )
-        self.is_at_visit_boundary = False
+        if is_costly:
+            await asyncio.sleep(0)
         # The models do not learn from pages that are not stored, because a restart could not replay them.
         if page is not None and failure is None and isinstance(self.context.relevance, LearnsFromPages):
             self.context.relevance.observe(page)

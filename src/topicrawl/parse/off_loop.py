@@ -16,7 +16,8 @@ from msgspec.structs import replace
 
 from topicrawl.documents.messages import ConversionLimits, ConvertedDocument
 from topicrawl.documents.worker import DocumentWorker
-from topicrawl.models import Failure, Link, Page, ParsedResponse, Response
+from topicrawl.models import Failure, Link, Page, ParsedResponse, ReadableDocument, Response
+from topicrawl.parse.charset import MAX_SOURCE_BYTES
 from topicrawl.parse.child_process import ParseOptions, ParseRequest
 from topicrawl.parse.page_serialization import UNPACK_ERRORS, decode_page
 from topicrawl.text.bag_of_words import VocabularyCache
@@ -77,14 +78,15 @@ class SubprocessPageParser:
     def _request_page(self, response: Response) -> ConvertedDocument:
         """Send a response to the child process and wait for the result."""
         # The rest of the response, such as its redirects, has no influence on the page.
+        readable = response.readable
         essential = Response(
             response.url,
             response.final_url,
             response.status,
             response.headers,
-            b"" if response.readable is not None else response.body,
+            response.body[:MAX_SOURCE_BYTES] if readable is None else b"",
             archive_url=response.archive_url,
-            readable=response.readable,
+            readable=ReadableDocument(readable.type, readable.body[:MAX_SOURCE_BYTES]) if readable else None,
         )
         return self._worker.convert(msgspec.msgpack.encode(ParseRequest(essential, self._options)))
 

@@ -13,8 +13,6 @@ from itertools import count
 import turbohtml
 from turbohtml import Document
 
-#: Characters of the source that are parsed; the rest of a longer page is ignored.
-MAX_SOURCE_LENGTH = 4_000_000
 #: Bound on the nodes that open again, about 130 MB and a seventh of a second.
 MAX_REPEATED_NODES = 1_000_000
 
@@ -34,8 +32,7 @@ _ROOT_START = re.compile(r"<[bBhH][oOtT][dDmM][yYlL]")
 
 def build_tree(source: str) -> Document:
     """Parse HTML source to a tree. Time and memory are linear in the length of the source."""
-    source = bound_repetition(source[:MAX_SOURCE_LENGTH])
-    return turbohtml.parse(source, positions=False, allow_declarative_shadow_roots=False)
+    return turbohtml.parse(bound_repetition(source), positions=False, allow_declarative_shadow_roots=False)
 
 
 def bound_repetition(source: str) -> str:
