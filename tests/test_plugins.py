@@ -98,11 +98,11 @@ def test_guarded_class_overrides_the_same_methods_as_the_plugin() -> None:
 def test_other_errors_of_a_plugin_are_named_with_their_line() -> None:
     with (
         pytest.raises(PluginError, match=r"^mine:Plugin failed: KeyError: 'x' \(test_plugins\.py, line \d+\)$"),
-        plugins.report_plugin_errors("mine:Plugin"),
+        plugins.report_errors("mine:Plugin"),
     ):
         raise KeyError("x")
 
 
 def test_errors_of_the_crawler_pass_through_a_plugin() -> None:
-    with pytest.raises(SettingError, match=r"^no$"), plugins.report_plugin_errors("mine:Plugin"):
+    with pytest.raises(SettingError, match=r"^no$"), plugins.report_errors("mine:Plugin"):
         raise SettingError("no")

@@ -56,14 +56,14 @@ def load_class(spec: str, role: str, error_class: type[UsageError]) -> tuple[typ
 
 
 @contextmanager
-def report_plugin_errors(plugin_name: str) -> Iterator[None]:
+def report_errors(plugin_name: str) -> Iterator[None]:
     """Convert an exception that a plugin raises to a `PluginError` with the name of the plugin.
 
     The crawl reports its own `OSError` as a file that cannot be read or written, and any other exception as the failure
     of a page; an error of a plugin is neither. The message names the line of the plugin, except for an `OSError`, which
     names its file.
 
-    >>> with report_plugin_errors("mine:GoodHosts"):
+    >>> with report_errors("mine:GoodHosts"):
     ...     open("/nowhere/hosts.txt")
     Traceback (most recent call last):
         ...
@@ -83,28 +83,8 @@ def report_plugin_errors(plugin_name: str) -> Iterator[None]:
         raise PluginError(f"{plugin_name} failed: {reason} ({place})") from error
 
 
-@contextmanager
-def report_errors(plugin_name: str) -> Iterator[None]:
-    """Convert every exception of a plugin that runs code of other libraries to a `PluginError` with its name.
-
-    >>> with report_errors("mine:Vectors"):
-    ...     raise KeyError("owl")
-    Traceback (most recent call last):
-        ...
-    topicrawl.errors.PluginError: mine:Vectors failed: KeyError: 'owl'
-    """
-    try:
-        with report_os_errors(plugin_name):
-            yield
-    except TopicrawlError:
-        raise
-    except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise PluginError(f"{plugin_name} failed: {reason}") from error
-
-
 def guard_methods(plugin_class: type[_Plugin], base_class: type, plugin_name: str) -> type[_Plugin]:
-    """Return a subclass of a plugin whose methods report an exception as `report_plugin_errors` does.
+    """Return a subclass of a plugin whose methods report an exception as `report_errors` does.
 
     Only methods of `base_class` that the plugin overrides are replaced, so that code which checks for overridden
     methods gets the same answer as for the plugin itself.
@@ -123,7 +103,7 @@ def guard_methods(plugin_class: type[_Plugin], base_class: type, plugin_name: st
 def _guard_method(method: Callable[_Parameters, _Result], plugin_name: str) -> Callable[_Parameters, _Result]:
     @functools.wraps(method)
     def guarded(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
-        with report_plugin_errors(plugin_name):
+        with report_errors(plugin_name):
             return method(*args, **kwargs)
 
     return guarded

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -12,10 +13,11 @@ import msgspec
 from topicrawl.documents.errors import UnreadableDocument
 from topicrawl.documents.messages import ConversionLimits, ConvertedDocument
 from topicrawl.documents.request_loop import serve_requests
-from topicrawl.models import Failure, Link, LinkContextLevel, Response
+from topicrawl.models import Failure, Link, LinkContextLevel, ParseFunction, Response
 from topicrawl.parse import parse_response
 from topicrawl.parse.main_text import parse_main_text
 from topicrawl.parse.page_serialization import encode_page
+from topicrawl.parse.parser_cache import ParserCache
 
 #: Size of the address space. The libraries need 120 MB of it, and the largest pages 200 MB.
 MAX_MEMORY = 512 << 20
@@ -30,6 +32,11 @@ class ParseOptions(NamedTuple):
     context: LinkContextLevel | bool = True
     main_text: bool = False  # whether the words of the page come from its main text only
 
+    def create_parser(self, cache: ParserCache | None = None) -> ParseFunction:
+        """Return the parse function with these options."""
+        parse = parse_main_text if self.main_text else parse_response
+        return partial(parse, styles=self.styles, context=self.context, cache=cache)
+
 
 class ParseRequest(NamedTuple):
     """A response to parse."""
@@ -41,9 +48,8 @@ class ParseRequest(NamedTuple):
 def parse_request(body: bytes, _limits: ConversionLimits) -> ConvertedDocument:
     """Parse the response of an encoded `ParseRequest`. Raise `UnreadableDocument` if the parser raises an exception."""
     response, options = msgspec.msgpack.decode(body, type=ParseRequest)
-    parse = parse_main_text if options.main_text else parse_response
     try:
-        page = parse(response, Link(response.url), styles=options.styles, context=options.context)
+        page = options.create_parser()(response, Link(response.url))
         return ConvertedDocument(PAGE_TYPE, encode_page(page))
     except MemoryError:
         raise

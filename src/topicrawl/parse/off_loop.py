@@ -38,7 +38,7 @@ class SubprocessPageParser:
         self, vocabularies: VocabularyCache, options: ParseOptions | None = None, limits: ConversionLimits | None = None
     ) -> None:
         self._vocabularies = vocabularies
-        self._options = options or ParseOptions()
+        self.options = options or ParseOptions()
         limits = limits or ConversionLimits(cpu_seconds=MAX_CPU_SECONDS)
         self._worker = DocumentWorker(limits, "topicrawl.parse.child_process")
         self._thread = ThreadPoolExecutor(1, "parser")
@@ -88,7 +88,7 @@ class SubprocessPageParser:
             archive_url=response.archive_url,
             readable=ReadableDocument(readable.type, readable.body[:MAX_SOURCE_BYTES]) if readable else None,
         )
-        return self._worker.convert(msgspec.msgpack.encode(ParseRequest(essential, self._options)))
+        return self._worker.convert(msgspec.msgpack.encode(ParseRequest(essential, self.options)))
 
     def _decode_result(self, result: ConvertedDocument, response: Response, link: Link) -> ParsedResponse:
         """Return the page in a result, or the response with the failure."""
