@@ -12,7 +12,7 @@ from topicrawl.models import Failure, Link, LinkContextLevel, Page, ParsedRespon
 from topicrawl.parse import parse_response
 from topicrawl.parse.child_process import ParseOptions
 from topicrawl.parse.main_text import parse_main_text
-from topicrawl.parse.off_loop import MAX_BODY_BYTES, MAX_TAGS, SubprocessPageParser
+from topicrawl.parse.off_loop import MAX_BODY_BYTES, MAX_TAGS, SHORT_BODY_BYTES, SubprocessPageParser
 from topicrawl.text.bag_of_words import VocabularyCache
 
 URL = "http://e.org/"
@@ -40,9 +40,10 @@ def parser() -> Iterator[SubprocessPageParser]:
         (b"<p>x", False),
         (b"x" * MAX_BODY_BYTES, False),
         (b"x" * (MAX_BODY_BYTES + 1), True),
-        (b"<p>x" * MAX_TAGS, False),
-        (b"<p>x" * (MAX_TAGS + 1), True),
-        (("<p>x" * (MAX_TAGS + 1)).encode("utf-16"), True),
+        (b"<p>" * (SHORT_BODY_BYTES // 3), False),
+        (b"<p>x" * MAX_TAGS + b"x" * SHORT_BODY_BYTES, False),
+        (b"<p>x" * (MAX_TAGS + 1) + b"x" * SHORT_BODY_BYTES, True),
+        (("<p>x" * (MAX_TAGS + 1) + "x" * SHORT_BODY_BYTES).encode("utf-16"), True),
     ],
 )
 def test_large_pages_and_pages_with_many_tags_are_costly(body: bytes, is_costly: bool) -> None:
