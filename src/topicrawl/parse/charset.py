@@ -17,7 +17,8 @@ from turbohtml.detect import detect
 #: Bytes of a body that are decoded; the rest of a longer body is ignored.
 MAX_SOURCE_BYTES = 2_000_000
 _BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_BE, "utf-16be"), (codecs.BOM_UTF16_LE, "utf-16le"))
-_CHARSET_PARAMETER = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';,]+)""", re.I)
+# The quantifiers are possessive, because backtracking over a header of blanks would take many seconds.
+_CHARSET_PARAMETER = re.compile(r"""charset\s*+=\s*+["']?\s*+([^\s"';,]+)""", re.I)
 
 
 def decode_text(body: bytes, content_type: str = "") -> tuple[str, str]:

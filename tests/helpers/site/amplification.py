@@ -77,6 +77,7 @@ EXTREME: dict[str, Callable[[], str]] = {
     "a tag of a million attributes": lambda: "<a " + number("a# ", 1_000_000) + "href=/x>y</a>",
     "an attribute of five megabytes": lambda: f"<a href='/x' title='{'y' * 5 * MEGABYTE}'>z</a>",
     "a style of five megabytes": lambda: f"<p style='{'color:red;' * 500_000}'>x",
+    "styles of blanks": lambda: number(f"<p style='filter:opacity({' ' * 9000};transform:scale({' ' * 900}#'>x", 200),
     "many inline styles": lambda: number("<p style='color:#########;display:none'>x", 80_000),
     "style rules for every element": lambda: (
         f"<style>{number('p.c# {color:red}', 20_000)}</style>" + "<p class=c1>x" * 80_000

@@ -97,6 +97,7 @@ HEADERS = {
     "chunks of gzip": HTML + b"Transfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
     "an unknown transfer encoding": HTML + b"Transfer-Encoding: smoke\r\n\r\nhello",
     "a media type of wild bytes": OK + b"Content-Type: text/html; charset=\xff\xfe\x80\r\n\r\n<p>x",
+    "a charset of blanks": OK + b"Content-Type: text/html; charset=" + b" " * 60_000 + b";\r\n\r\n<p>x",
     "a wait of a thousand digits": b"HTTP/1.1 503 x\r\nRetry-After: " + b"9" * 1000 + b"\r\n\r\n",
     "an upgrade": b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: smoke\r\nConnection: upgrade\r\n\r\n\x81\x05hello",
     "a torn header": HTML + b"X-Half: ",
