@@ -202,7 +202,6 @@ async def _open_components(
         recrawl = _build_recrawl(base, recrawl_options) if recrawl_options is not None else None
         http = await stack.enter_async_context(_create_http_client(settings, recrawl))
         polite = _build_fetcher(http, settings, member, frontier=frontier if recrawl is None else recrawl[0])
-        styles = strategy.needs_styles or needs_styles(settings.judge)
         options = ParseOptions(styles, strategy.link_context, settings.main_text)
         page_parser = stack.enter_context(SubprocessPageParser(strategy.context.vsm.vocabularies, options))
         sink = CollectionSink(collection, polite)
