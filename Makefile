@@ -5,7 +5,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 # System packages that only some tests need. Without them, those tests are skipped with the reason.
 SYSTEM_PACKAGES := chromium-headless-shell fonts-dejavu-core ghostscript openssl redis-server
 
-.PHONY: install lock demo test test-long test-system lint docs docs-check docs-site pictures floors fuzz api-check \
+.PHONY: install lock demo test test-long test-system lint docs docs-check docs-site pictures floors fuzz fuzz-pages api-check \
 	bench bench-harvest bench-search bench-cluster bench-long trial compare-versions clean
 
 ## Setup
@@ -57,6 +57,10 @@ lint: install
 FUZZ_SECONDS ?= 300
 fuzz: install
 	$(BIN)/python tools/fuzz.py $(FUZZ_SECONDS)
+
+# The parsers of pages only, for 20 seconds with a fixed seed. CI runs it, because turbohtml parses all hostile input.
+fuzz-pages: install
+	$(BIN)/python tools/fuzz.py 20 html plain charset --seed 1
 
 .venv-api/installed:
 	$(PYTHON) -m venv .venv-api

@@ -95,6 +95,14 @@ def test_guarded_class_overrides_the_same_methods_as_the_plugin() -> None:
         guarded().one()
 
 
-def test_other_errors_of_a_plugin_keep_their_type() -> None:
-    with pytest.raises(KeyError), plugins.report_os_errors("mine:Plugin"):
+def test_other_errors_of_a_plugin_are_named_with_their_line() -> None:
+    with (
+        pytest.raises(PluginError, match=r"^mine:Plugin failed: KeyError: 'x' \(test_plugins\.py, line \d+\)$"),
+        plugins.report_errors("mine:Plugin"),
+    ):
         raise KeyError("x")
+
+
+def test_errors_of_the_crawler_pass_through_a_plugin() -> None:
+    with pytest.raises(SettingError, match=r"^no$"), plugins.report_errors("mine:Plugin"):
+        raise SettingError("no")

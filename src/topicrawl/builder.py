@@ -51,7 +51,8 @@ from topicrawl.frontier.redis.address import strip_password
 from topicrawl.frontier.trap_detector import TrapDetector
 from topicrawl.frontier.url_limits import UrlLimits
 from topicrawl.models import JsonValue
-from topicrawl.parse.main_text import parse_main_text
+from topicrawl.parse.child_process import ParseOptions
+from topicrawl.parse.off_loop import SubprocessPageParser
 from topicrawl.parse.parser_cache import ParserCache
 from topicrawl.recrawl.context import Recrawl
 from topicrawl.recrawl.pages import RevisitPages
@@ -201,7 +202,8 @@ async def _open_components(
         recrawl = _build_recrawl(base, recrawl_options) if recrawl_options is not None else None
         http = await stack.enter_async_context(_create_http_client(settings, recrawl))
         polite = _build_fetcher(http, settings, member, frontier=frontier if recrawl is None else recrawl[0])
-        documents = stack.enter_context(_open_document_reader(settings))
+        options = ParseOptions(styles, strategy.link_context, settings.main_text)
+        page_parser = stack.enter_context(SubprocessPageParser(strategy.context.vsm.vocabularies, options))
         sink = CollectionSink(collection, polite)
         lookup = _build_backlink_lookup(base, engines, engine_cache) if engines else None
         if lookup is not None:
@@ -211,7 +213,8 @@ async def _open_components(
         crawl = _build_crawl(
             base,
             sink,
-            documents,
+            stack.enter_context(_open_document_reader(settings)),
+            off_loop_parser=page_parser,
             wait_for_more_links=lookup.wait_for_answer if lookup is not None else None,
             submit_scores=score_submitter.submit_scores if score_submitter is not None else None,
             stop_reason=StopReason(stored_reason) if stored_reason in list(StopReason) else None,
@@ -545,6 +548,7 @@ def _build_crawl(
     sink: CollectionSink,
     document_reader: SubprocessDocumentReader | None,
     *,
+    off_loop_parser: SubprocessPageParser,
     wait_for_more_links: Callable[[], Awaitable[bool]] | None,
     submit_scores: Callable[[Mapping[str, float]], Awaitable[None]] | None,
     stop_reason: StopReason | None,
@@ -556,12 +560,7 @@ def _build_crawl(
     context = CrawlContext(
         frontier=base.frontier,
         fetch=base.collection.wrap_fetch(sink.fetcher),
-        parse=partial(
-            parse_main_text if settings.main_text else parse.parse_response,
-            styles=strategy.needs_styles or needs_styles(settings.judge),
-            context=strategy.link_context,
-            cache=ParserCache(vocabularies=strategy.context.vsm.vocabularies),
-        ),
+        parse=off_loop_parser.options.create_parser(ParserCache(vocabularies=strategy.context.vsm.vocabularies)),
         relevance=base.judge,
         strategy=strategy,
         sink=sink,
@@ -569,6 +568,7 @@ def _build_crawl(
         link_filter=base.link_filter,
         get_crawl_delay=sink.fetcher.get_delay,
         document_reader=document_reader,
+        off_loop_parser=off_loop_parser,
         wait_for_more_links=wait_for_more_links,
         find_duplicate=base.find_duplicate,
         submit_scores=submit_scores,

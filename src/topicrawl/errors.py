@@ -72,7 +72,7 @@ class IdentityError(SettingError):
 
 
 class PluginError(UsageError):
-    """A strategy or judge of the user that could not read or write its data, or an embedding that failed."""
+    """A strategy or judge of the user that raised an exception, or an embedding that failed."""
 
 
 class CollectionError(TopicrawlError):

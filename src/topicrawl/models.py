@@ -41,8 +41,9 @@ class Failure(StrEnum):
     NOINDEX = "noindex"  # the page carries a noindex directive
     NOARCHIVE = "noarchive"  # the page carries a noarchive directive
     DUPLICATE = "duplicate"  # the page is already stored, or repeats a stored page
-    UNPARSED = "unparsed"  # the page exceeds the parser's limits
-    READING_LIMIT = "reading_limit"  # the document needs more time or memory than allowed
+    UNPARSED = "unparsed"  # the document is damaged, or the process that reads it crashed
+    READING_LIMIT = "reading_limit"  # the document or page needs more time or memory than allowed
+    PROCESSING = "processing_error"  # the crawler raised an exception while it processed the page
     NESTED = "nested_archive"  # an archive inside an archive
     ENCRYPTED = "encrypted"  # the document requires a password
     NO_READER = "no_reader"  # the reader for this document format is not installed
@@ -145,6 +146,13 @@ class UnpackedResponse(NamedTuple):
 
     response: Response
     members: Sequence[tuple[Link, Response]] = ()  # each with a link from the archive to the member
+
+
+class ParsedResponse(NamedTuple):
+    """A response with its page. A response without a page has a failure."""
+
+    response: Response
+    page: Page | None = None
 
 
 class Style(Struct, frozen=True):

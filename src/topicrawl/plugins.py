@@ -8,6 +8,7 @@ import importlib
 import inspect
 import os
 import sys
+import traceback
 import types
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -55,12 +56,14 @@ def load_class(spec: str, role: str, error_class: type[UsageError]) -> tuple[typ
 
 
 @contextmanager
-def report_os_errors(plugin_name: str) -> Iterator[None]:
-    """Convert an `OSError` that a plugin raises to a `PluginError` with the name of the plugin.
+def report_errors(plugin_name: str) -> Iterator[None]:
+    """Convert an exception that a plugin raises to a `PluginError` with the name of the plugin.
 
-    The crawl reports its own `OSError` as a file that cannot be read or written, which would be the wrong file here.
+    The crawl reports its own `OSError` as a file that cannot be read or written, and any other exception as the failure
+    of a page; an error of a plugin is neither. The message names the line of the plugin, except for an `OSError`, which
+    names its file.
 
-    >>> with report_os_errors("mine:GoodHosts"):
+    >>> with report_errors("mine:GoodHosts"):
     ...     open("/nowhere/hosts.txt")
     Traceback (most recent call last):
         ...
@@ -68,33 +71,20 @@ def report_os_errors(plugin_name: str) -> Iterator[None]:
     """
     try:
         yield
+    except TopicrawlError:
+        raise
     except OSError as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise PluginError(f"{plugin_name} failed: {reason}") from error
-
-
-@contextmanager
-def report_errors(plugin_name: str) -> Iterator[None]:
-    """Convert every exception of a plugin that runs code of other libraries to a `PluginError` with its name.
-
-    >>> with report_errors("mine:Vectors"):
-    ...     raise KeyError("owl")
-    Traceback (most recent call last):
-        ...
-    topicrawl.errors.PluginError: mine:Vectors failed: KeyError: 'owl'
-    """
-    try:
-        with report_os_errors(plugin_name):
-            yield
-    except TopicrawlError:
-        raise
     except Exception as error:
+        line = traceback.extract_tb(error.__traceback__)[-1]
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise PluginError(f"{plugin_name} failed: {reason}") from error
+        place = f"{os.path.basename(line.filename)}, line {line.lineno}"
+        raise PluginError(f"{plugin_name} failed: {reason} ({place})") from error
 
 
 def guard_methods(plugin_class: type[_Plugin], base_class: type, plugin_name: str) -> type[_Plugin]:
-    """Return a subclass of a plugin whose methods report an `OSError` as `report_os_errors` does.
+    """Return a subclass of a plugin whose methods report an exception as `report_errors` does.
 
     Only methods of `base_class` that the plugin overrides are replaced, so that code which checks for overridden
     methods gets the same answer as for the plugin itself.
@@ -113,7 +103,7 @@ def guard_methods(plugin_class: type[_Plugin], base_class: type, plugin_name: st
 def _guard_method(method: Callable[_Parameters, _Result], plugin_name: str) -> Callable[_Parameters, _Result]:
     @functools.wraps(method)
     def guarded(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
-        with report_os_errors(plugin_name):
+        with report_errors(plugin_name):
             return method(*args, **kwargs)
 
     return guarded

@@ -1,4 +1,4 @@
-"""An `OSError` in a user's strategy or judge is reported in one line with the name of the plugin."""
+"""An error in a user's strategy or judge is reported in one line with the name of the plugin."""
 
 from __future__ import annotations
 
@@ -39,6 +39,10 @@ class Creating(Base):
     def __post_init__(self):
         open(self.path)
 
+class Failing(Base):
+    def learn(self, visit):
+        {}["weight"]
+
 class Judge:
     def __init__(self, topic):
         pass
@@ -56,6 +60,10 @@ CASES = [
     (("--strategy", "failing_plugins:Learning"), f"failing_plugins:Learning failed: {NOT_FOUND}: '/nowhere/model.bin'"),
     (("--strategy", "failing_plugins:Scoring"), "failing_plugins:Scoring failed: two lines"),
     (("--strategy", "failing_plugins:Rescoring"), "failing_plugins:Rescoring failed: OSError"),
+    (
+        ("--strategy", "failing_plugins:Failing"),
+        "failing_plugins:Failing failed: KeyError: 'weight' (failing_plugins.py, line 30)",
+    ),
     (("--strategy", "failing_plugins:Creating"), f"failing_plugins:Creating failed: {NOT_FOUND}: '/nowhere/hosts.txt'"),
     (("--judge", "failing_plugins:Judge"), "failing_plugins:Judge failed: [Errno 32] Broken pipe"),
     (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from topicrawl.parse.charset import decode_text, normalize_charset
+from topicrawl.parse.charset import MAX_SOURCE_BYTES, decode_text, normalize_charset
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,13 @@ def test_russian_without_a_label_is_detected() -> None:
 @pytest.mark.parametrize("label", ["", "x" * 500, "utf-8\0", "ütf", "../../etc", "rot13", "base64", "unicode_escape"])
 def test_unknown_labels_are_ignored(label: str) -> None:
     assert normalize_charset(label) == ""
+
+
+def test_a_header_of_blanks_takes_linear_time() -> None:
+    # With backtracking, this takes hours.
+    assert decode_text(b"x", f"text/html; charset={' ' * 2_000_000};") == ("x", "windows-1252")
+
+
+def test_only_the_first_bytes_are_decoded() -> None:
+    text, _ = decode_text(b"x" * (MAX_SOURCE_BYTES + 5))
+    assert len(text) == MAX_SOURCE_BYTES

@@ -13,7 +13,7 @@ from tests.helpers.markers import LONG
 
 from topicrawl.models import Failure, Link, Page, Response
 from topicrawl.parse import parse_response
-from topicrawl.parse.html import MAX_SOURCE_LENGTH
+from topicrawl.parse.charset import MAX_SOURCE_BYTES
 from topicrawl.parse.links import MAX_ANCHOR_LENGTH, MAX_LINKS
 from topicrawl.parse.styled_sentences import extract_styled_sentences
 from topicrawl.urls import canonicalize_url
@@ -103,7 +103,7 @@ def test_hostile_pages_are_parsed_in_bounded_time(name: str) -> None:
 @LONG
 @pytest.mark.parametrize("name", [name for name in HOSTILE if "style" in name or "nested" in name or "stops" in name])
 def test_styles_of_hostile_pages_are_computed_in_bounded_time(name: str) -> None:
-    tree = turbohtml.parse(HOSTILE[name]()[:MAX_SOURCE_LENGTH])
+    tree = turbohtml.parse(HOSTILE[name]()[:MAX_SOURCE_BYTES])
     started = time.process_time()
     assert all(sentence.text for sentence in extract_styled_sentences(tree))
     assert time.process_time() - started < LIMIT

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from topicrawl.models import Sentence, Style
 from topicrawl.parse.css_colours import COLOUR_NAMES, parse_colour
 from topicrawl.parse.styled_sentences import extract_styled_sentences
+from topicrawl.parse.visibility import is_hidden_by_style
 
 
 def extract_sentences(html: str) -> tuple[Sentence, ...]:
@@ -222,3 +223,12 @@ def test_any_text_is_a_colour_or_none(text: str) -> None:
 
 def test_all_colour_names_are_supported() -> None:
     assert len(COLOUR_NAMES) == 148
+
+
+@pytest.mark.parametrize("value", ["opacity(", "opacity(0", "opacity", "scale(", "scale(0"])
+def test_values_of_blanks_take_linear_time(value: str) -> None:
+    # With backtracking, these take minutes.
+    for name in ("filter", "transform"):
+        assert not is_hidden_by_style({name: value + " " * 100_000 + "x"}, 16.0)
+    assert is_hidden_by_style({"filter": "opacity( 0.0 % )"}, 16.0)
+    assert is_hidden_by_style({"transform": "scale( .0 )"}, 16.0)

@@ -13,7 +13,7 @@ duplicates, and the same document in another format has no menu. If such lines a
 compared too: the page may be a list, and the rest of its text may be common to all lists of the site.
 
 Duplicate keys (digests, MinHash bands from `minhash.py`, and URL keys) select the few candidates for the comparison,
-which are read from the archive.
+which are read from the archive. Only the first 100,000 characters of long texts are compared.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from topicrawl.text.tokenizer import tokenise
 from topicrawl.urls import fingerprint
 
 _MAX_CANDIDATES = 3  # maximum number of candidates per page
+#: Only this many characters of two texts are compared, because the comparison blocks the crawl. 5 µs per word.
+MAX_COMPARED_LENGTH = 100_000
 _FILE_SUFFIXES = "s?html?|xhtml|php|aspx?|jsp|txt|text|md|pdf|e?ps|dvi|tex|docx?|odt|rtf|epub|g?z|bz2|zip"
 _NAME_WITH_SUFFIX = re.compile(rf"(https?://[^?]*/[^/?]+?)(?:\.(?:{_FILE_SUFFIXES}))+", re.I)
 _get_anchor = attrgetter("anchor")
@@ -155,6 +157,9 @@ class DuplicateDetector:
         for step, _ in shared.most_common(_MAX_CANDIDATES):
             if (known := self._index.load_page(step)) is not None:
                 yield known, step in related
+                if len(known.text) > MAX_COMPARED_LENGTH:
+                    # Parsing one more page of this size would block the crawl for too long.
+                    return
 
     def _explain_match(self, page: Page, text: str, other: Page, related: bool) -> str:
         """Return why two pages are duplicates, or "" if they are not."""
@@ -166,14 +171,19 @@ class DuplicateDetector:
         other_text, _ = split_link_lines(other)
         if not related and abs(len(text) - len(other_text)) > thresholds.max_length_difference:
             return ""
-        share = resemblance(tokenise(text), tokenise(other_text))
+        share = _compute_resemblance(text, other_text)
         if 2 * len(text) < len(page.text) and not related:
-            share = min(share, resemblance(page.words, other.words))
+            share = min(share, _compute_resemblance(page.text, other.text))
         if share >= thresholds.resemblance:
             return f"nearly the same text as {other.url} ({share:.0%} of the shingles)"
         if related and share >= thresholds.related_resemblance:
             return f"another form of {other.url} ({share:.0%} of the shingles)"
         return ""
+
+
+def _compute_resemblance(one: str, two: str) -> float:
+    """Return the resemblance of the first `MAX_COMPARED_LENGTH` characters of two texts."""
+    return resemblance(tokenise(one[:MAX_COMPARED_LENGTH]), tokenise(two[:MAX_COMPARED_LENGTH]))
 
 
 def pack_duplicate_keys(page: Page) -> bytes:

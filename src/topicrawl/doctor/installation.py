@@ -74,7 +74,7 @@ def check_data_files() -> Iterator[Finding]:
 
 def _check_word_lists() -> str:
     folder = resources.files("topicrawl.text").joinpath("data")
-    files = [file for file in folder.iterdir() if file.is_file() and not file.name.endswith(".npy")]
+    files = [file for file in folder.iterdir() if file.is_file() and not file.name.endswith((".npy", ".ftz"))]
     for file in files:
         data = file.read_bytes()
         text = zlib.decompress(data) if file.name.endswith(".z") else data.decode("utf-8").encode()

@@ -1,4 +1,4 @@
-"""Document worker: start, use and stop one child process that converts documents.
+"""Document worker: start, use and stop one child process that converts documents or parses pages.
 
 A process that exceeds its time limit is killed, and one that crashed is replaced. Starting a process costs a quarter of
 a second of CPU time, so each process converts many documents.
@@ -33,8 +33,11 @@ _MAX_METADATA_BYTES = 16 << 20  # largest size of a result without the contents
 class DocumentWorker:
     """Owner of one child process, which is started on demand. Only one thread at a time may call `convert`."""
 
-    def __init__(self, limits: ConversionLimits | None = None) -> None:
+    def __init__(
+        self, limits: ConversionLimits | None = None, module: str = "topicrawl.documents.child_process"
+    ) -> None:
         self.limits = limits or ConversionLimits()
+        self._module = module  # the program of the child process; it calls `serve_requests`
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
         self._document_count = 0  # documents sent to the current process
@@ -114,7 +117,7 @@ class DocumentWorker:
         with theirs:
             # -B: write no bytecode. -P: import nothing from the working directory.
             self._process = subprocess.Popen(
-                [sys.executable, "-B", "-P", "-m", "topicrawl.documents.child_process"],
+                [sys.executable, "-B", "-P", "-m", self._module],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -11,7 +11,16 @@ from topicrawl.engine.link_filter import LinkFilter
 from topicrawl.engine.recall_estimate import RecallMonitor
 from topicrawl.engine.sinks import VisitSink
 from topicrawl.frontier.base import Frontier
-from topicrawl.models import DuplicateMatch, FetchFunction, Link, Page, ParseFunction, Response, UnpackedResponse
+from topicrawl.models import (
+    DuplicateMatch,
+    FetchFunction,
+    Link,
+    Page,
+    ParsedResponse,
+    ParseFunction,
+    Response,
+    UnpackedResponse,
+)
 from topicrawl.relevance.base import Relevance
 from topicrawl.strategies.base import Strategy
 
@@ -29,6 +38,16 @@ class DocumentReader(Protocol):
         """Convert a document outside the event loop. Return the response with its text, and any archive members."""
 
 
+class OffLoopParser(Protocol):
+    """Parses pages that would block the event loop for too long."""
+
+    def is_costly(self, response: Response) -> bool:
+        """Return whether a response must be parsed here. This is called for every response and must be fast."""
+
+    async def parse_page(self, response: Response, link: Link) -> ParsedResponse:
+        """Parse a response outside the event loop. Return its page, or the response with a failure."""
+
+
 @dataclass(frozen=True, slots=True)
 class CrawlContext:
     """Components of one crawl."""
@@ -43,6 +62,7 @@ class CrawlContext:
     link_filter: LinkFilter = field(default_factory=LinkFilter)  # decides which links may be followed
     get_crawl_delay: Callable[[str], float] | None = None  # crawl delay of a host in seconds
     document_reader: DocumentReader | None = None  # None: documents are refused
+    off_loop_parser: OffLoopParser | None = None  # None: `parse` parses all pages
     # Waits briefly for links from other sources when the frontier is empty. Returns False if none can come.
     wait_for_more_links: Callable[[], Awaitable[bool]] | None = None
     find_duplicate: FindDuplicateFunction | None = None  # None: duplicates are stored

@@ -4,19 +4,22 @@
 2. The **frontier** leases the best links whose hosts may be requested now.
 3. **Fetch** requests the page as robots.txt and the crawl delay allow. A failure is a named value.
 4. **Parse** turns the response into a page: text, words, and links with their context. Documents are converted
-   first, outside the event loop. Each member of an archive is processed as a separate page.
+   first, and costly pages are parsed, outside the event loop. Each member of an archive is a separate page.
 5. **Relevance** computes the relevance of the page to the topic. The result is a **visit**.
 6. The **strategy** learns from the visit and gives every link of the page that the link filter permits a priority.
 7. The **sink** stores the visit: in a live crawl, in the archive and the database.
 8. The frontier marks the link as **complete** and adds the links of the page, in one transaction. Pages that arrive
    together go through steps 7 and 8 together.
 
-After a crash before step 8 the page is fetched again. No link is lost.
+After a crash before step 8 the page is fetched again. No link is lost. An exception in steps 4 to 6 is a failure of the
+page: it is fetched again until it has no attempts left.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
@@ -32,16 +35,28 @@ from topicrawl.engine.link_filter import TRAP_PENALTY
 from topicrawl.engine.retries import RetryPolicy
 from topicrawl.engine.scheduling import build_offers, score_outlinks
 from topicrawl.engine.sinks import ProcessedVisit
-from topicrawl.errors import SpaceError
+from topicrawl.errors import SpaceError, TopicrawlError
 from topicrawl.frontier.base import FETCHED, Completion, Lease, LeaseLimits, Offer
-from topicrawl.models import Failure, Link, Page, PageJudgement, Priority, Response, Visit
+from topicrawl.models import Failure, Link, Page, PageJudgement, ParsedResponse, Priority, Response, Visit
 from topicrawl.relevance.base import BuildsJudgements, LearnsFromPages, build_score_judgement
+
+log = logging.getLogger("topicrawl")
 
 _POLL_SECONDS = 0.05  # minimum seconds between two checks for links that can be leased
 _RECHECK_SECONDS = 1.0  # maximum seconds between two checks whether poor links may be fetched
 _BATCH_SIZE = 16  # maximum number of pages that are stored in one transaction
+_BATCH_SECONDS = 0.1  # a batch ends after this time, so that other tasks of the event loop can run
 #: Stop reasons after which the running fetches have a grace period.
 _REASONS_WITH_GRACE = (StopReason.TIME, StopReason.INTERRUPTED, StopReason.FINISHED, StopReason.FOUND)
+
+
+@dataclass(slots=True)
+class _Arrival:
+    """Result of a fetch: the response, and the members if it is an archive. Costly pages are parsed already."""
+
+    lease: Lease
+    main: ParsedResponse
+    members: Sequence[tuple[Link, ParsedResponse]]
 
 
 @dataclass
@@ -64,7 +79,8 @@ class Crawl:
     _leased_at: dict[int, float] = field(default_factory=dict)  # lease times by token
     _queue: deque[Lease] = field(default_factory=deque)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    _arrivals: deque[tuple[Lease, Response, Sequence[tuple[Link, Response]]]] = field(default_factory=deque)
+    _arrivals: deque[_Arrival] = field(default_factory=deque)
+    _processing: list[Lease] = field(default_factory=list)  # leases of the pages that are being processed
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _interrupt_reason: StopReason | None = None
     _deadline: float = inf
@@ -113,8 +129,9 @@ class Crawl:
             while True:
                 self._wake.clear()
                 while self._arrivals and not self._get_reached_goal():
-                    for visit in await self._process_arrivals():
+                    for visit in await self._process_batch():
                         yield visit
+                    await asyncio.sleep(0)
                 if self._fetch_error is not None:
                     raise self._fetch_error
                 await self._start_fetches()
@@ -250,7 +267,16 @@ class Crawl:
         members: Sequence[tuple[Link, Response]] = ()
         if self.context.document_reader is not None and self.context.document_reader.is_document(response):
             response, members = await self.context.document_reader.unpack_document(response, link)
-        self._arrivals.append((lease, response, members))
+        main = await self._parse_costly_page(response, link)
+        parsed_members = [(inner, await self._parse_costly_page(file, inner)) for inner, file in members]
+        self._arrivals.append(_Arrival(lease, main, parsed_members))
+
+    async def _parse_costly_page(self, response: Response, link: Link) -> ParsedResponse:
+        """Parse a page outside the event loop if it is costly. Any other page is parsed later."""
+        parser = self.context.off_loop_parser
+        if parser is None or not parser.is_costly(response):
+            return ParsedResponse(response)
+        return await parser.parse_page(response, link)
 
     def _on_fetch_done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -321,55 +347,116 @@ class Crawl:
 
     # Processing of responses
 
+    async def _process_batch(self) -> list[Visit]:
+        """Process some of the finished fetches. If that raises an exception, it counts as an attempt of their links."""
+        try:
+            return await self._process_arrivals()
+        except TopicrawlError:
+            raise
+        except Exception:
+            # The page may cause the same exception in every run, and must not be fetched forever.
+            for lease in self._processing:
+                await self.context.frontier.release(lease)
+            raise
+
     async def _process_arrivals(self) -> list[Visit]:
         """Process the finished fetches, store the visits and complete the links, several pages per transaction."""
         processed: list[ProcessedVisit] = []
         completions: list[Completion] = []
         batch_size = 1 if self.context.strategy.merges else _BATCH_SIZE
+        batch_end = time.monotonic() + _BATCH_SECONDS
         while self._arrivals and len(processed) < batch_size and not self._get_reached_goal():
-            lease, response, members = self._arrivals[0]
-            if (response.hops or members) and processed:
+            arrival = self._arrivals[0]
+            if (arrival.main.response.hops or arrival.members) and processed:
                 # The others must be complete before a redirect can be recognised as a duplicate; and an archive may
                 # have many members.
                 break
             self._arrivals.popleft()
+            lease = arrival.lease
             del self._leases[lease.token], self._leased_at[lease.token]
-            if await self.retry_policy.requeue(lease, response):
+            self._processing.append(lease)
+            if await self.retry_policy.requeue(lease, arrival.main.response):
                 continue
-            main = await self._process_visit(lease.link, lease.priority, response)
-            visit, _, outlinks = main
-            processed.append(main)
-            if visit.failure is None and not lease.is_poor:
-                self._focus_policy.record_page(self.context.clock())
-            if members and visit.failure is None:
-                files = [await self._process_visit(link, lease.priority, file) for link, file in members]
-                processed += files
-                outlinks = [out for each in files for out in each.outlinks]
-            offers = await build_offers(outlinks, self.context.strategy, self.context.frontier)
-            unused = visit.failure == Failure.ROBOTS and not response.hops
-            wait = page_processing.politeness_delay(self.context, lease.host, response)
-            completions.append(Completion(lease, visit.failure or FETCHED, offers, wait, unused))
+            visits = await self._process_arrival(arrival)
+            if visits is None:
+                continue
+            processed += visits
+            completions.append(await self._build_completion(lease, visits))
+            if time.monotonic() > batch_end:
+                break
         if processed:
             self.context.sink.store_visits(processed)
             await self.context.frontier.complete_all(completions)
+        self._processing.clear()
         for visit, response, _ in processed:
             await page_processing.apply_side_effects(self.context, visit, response)
         self.is_at_visit_boundary = True
         self.context.sink.on_batch_completed()
         return [visit for visit, _, _ in processed]
 
-    async def _process_visit(self, link: Link, priority: Priority, response: Response) -> ProcessedVisit:
+    async def _process_arrival(self, arrival: _Arrival) -> list[ProcessedVisit] | None:
+        """Process a response, then the members if it is an archive.
+
+        Return None if processing raised an exception and the link will be fetched again.
+        """
+        lease = arrival.lease
+        main = await self._process_safely(lease.link, lease.priority, arrival.main, lease=lease)
+        if main is None or main.visit.failure is not None:
+            return None if main is None else [main]
+        if not lease.is_poor:
+            self._focus_policy.record_page(self.context.clock())
+        processed = [main]
+        for link, parsed in arrival.members:
+            file = await self._process_safely(link, lease.priority, parsed)
+            assert file is not None  # a member is not fetched again
+            processed.append(file)
+            # An archive may have hundreds of members. No task changes the models until the archive is complete.
+            await asyncio.sleep(0)
+        return processed
+
+    async def _build_completion(self, lease: Lease, visits: Sequence[ProcessedVisit]) -> Completion:
+        """Return the completion of a link. The links of an archive are those of its members."""
+        main, *files = visits
+        outlinks = [out for each in files for out in each.outlinks] if files else main.outlinks
+        offers = await build_offers(outlinks, self.context.strategy, self.context.frontier)
+        unused = main.visit.failure == Failure.ROBOTS and not main.response.hops
+        wait = page_processing.politeness_delay(self.context, lease.host, main.response)
+        return Completion(lease, main.visit.failure or FETCHED, offers, wait, unused)
+
+    async def _process_safely(
+        self, link: Link, priority: Priority, parsed: ParsedResponse, *, lease: Lease | None = None
+    ) -> ProcessedVisit | None:
+        """Create the visit for a response. An exception, except that of a plugin, is the failure of the page.
+
+        Return None if the link of the lease will be fetched again.
+        """
+        response = parsed.response
+        if response.failure is not Failure.PROCESSING:
+            try:
+                return await self._process_visit(link, priority, parsed)
+            except TopicrawlError:
+                raise
+            except Exception as error:
+                detail = f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
+                log.warning("cannot process %s: %s", link.url, detail, exc_info=True)
+                response = replace(response, failure=Failure.PROCESSING, detail=detail)
+        if lease is not None and await self.retry_policy.requeue_processing_error(lease, response):
+            return None
+        return await self._process_visit(link, priority, ParsedResponse(response))
+
+    async def _process_visit(self, link: Link, priority: Priority, parsed: ParsedResponse) -> ProcessedVisit:
         """Create the visit for a response: process the response, score the page and its links, and learn from it."""
-        page, failure, detail, twin = await page_processing.process_response(self.context, link, response)
+        self.is_at_visit_boundary = False
+        page, failure, detail, twin = await page_processing.process_response(self.context, link, parsed)
+        response, is_costly = parsed.response, parsed.page is not None
+        if is_costly:
+            await asyncio.sleep(0)  # other tasks run between the steps of a large page
         stored_step = self.context.sink.find_stored_step(link)
-        if stored_step is None:
-            self.step += 1
-            self.pages += failure is None
         if self.context.stores_score_parts and (reasons := self.context.strategy.explain(link)):
             priority = replace(priority, parts=reasons)
         relevance = self.context.relevance.score(page) if page is not None else None
         visit = Visit(
-            stored_step or self.step,
+            stored_step or self.step + 1,
             link,
             priority,
             response.final_url,
@@ -382,16 +469,25 @@ class Crawl:
             twin,
             self._build_judgement(page, relevance) if page is not None and failure is None else None,
         )
-        if stored_step is None and failure is None:
-            self.relevant += (visit.relevance or 0.0) >= self.context.strategy.context.topic.threshold
-        if stored_step is None and self.context.recall_monitor is not None:
-            self.context.recall_monitor.add_visit(visit.relevance if failure is None else None)
-        self.is_at_visit_boundary = False
+        if is_costly:
+            await asyncio.sleep(0)
         # The models do not learn from pages that are not stored, because a restart could not replay them.
         if page is not None and failure is None and isinstance(self.context.relevance, LearnsFromPages):
             self.context.relevance.observe(page)
         self.context.strategy.learn(visit if failure is None else replace(visit, page=None))
-        return ProcessedVisit(visit, response, score_outlinks(visit, self.context.strategy, self.context.link_filter))
+        outlinks = score_outlinks(visit, self.context.strategy, self.context.link_filter)
+        if stored_step is None:
+            self._count_visit(visit)
+        return ProcessedVisit(visit, response, outlinks)
+
+    def _count_visit(self, visit: Visit) -> None:
+        """Count a visit that no earlier run has stored."""
+        self.step += 1
+        if visit.failure is None:
+            self.pages += 1
+            self.relevant += (visit.relevance or 0.0) >= self.context.strategy.context.topic.threshold
+        if self.context.recall_monitor is not None:
+            self.context.recall_monitor.add_visit(visit.relevance if visit.failure is None else None)
 
     def _build_judgement(self, page: Page, relevance: float | None) -> PageJudgement | None:
         """Return the judgement on a page that is stored with it; None if the crawl stores no details."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from topicrawl.engine.context import CrawlContext
 from topicrawl.frontier.base import FETCHED
-from topicrawl.models import STORAGE_DIRECTIVES, Failure, Link, Page, Response, Visit
+from topicrawl.models import STORAGE_DIRECTIVES, Failure, Link, Page, ParsedResponse, Response, Visit
 from topicrawl.urls import get_host
 
 
@@ -19,13 +19,14 @@ class ResponseOutcome(NamedTuple):
     duplicate_of: str = ""  # URL of the stored page that this page repeats
 
 
-async def process_response(context: CrawlContext, link: Link, response: Response) -> ResponseOutcome:
-    """Parse a response. Return its page, or the failure if there is none.
+async def process_response(context: CrawlContext, link: Link, parsed: ParsedResponse) -> ResponseOutcome:
+    """Parse a response that is not parsed yet. Return its page, or the failure if there is none.
 
     A redirect to a stored page and a page that repeats a stored one have the failure DUPLICATE and no page. A page with
     a noindex or noarchive directive has the failure NOINDEX or NOARCHIVE. It is returned, because its links are still
     scored.
     """
+    response = parsed.response
     if response.failure is not None:
         return ResponseOutcome(None, response.failure, response.detail)
     if response.final_url != link.url:
@@ -33,7 +34,7 @@ async def process_response(context: CrawlContext, link: Link, response: Response
         if known is not None and (known.state == "leased" or known.reason == FETCHED):
             detail = f"redirects to {response.final_url}, which is already stored"
             return ResponseOutcome(None, Failure.DUPLICATE, detail, response.final_url)
-    page = context.parse(response, link)
+    page = context.parse(response, link) if parsed.page is None else parsed.page
     if isinstance(page, Failure):
         return ResponseOutcome(None, page, f"content type {response.content_type or 'unknown'}")
     if context.link_filter.obeys_directives and page.directives:

@@ -47,6 +47,19 @@ class RetryPolicy:
             return True
         return False
 
+    async def requeue_processing_error(self, lease: Lease, response: Response) -> bool:
+        """Return the link of a page whose processing raised an exception to the frontier.
+
+        Return False if the link has no attempts left. The frontier counts the attempts, so the attempts of earlier runs
+        count too.
+        """
+        if lease.attempts >= self.limits.attempts:
+            return False
+        self.last_failure = f"{response.failure} {response.final_url}: {response.detail}"
+        self.context.sink.record_retry(lease.link, response, lease.attempts)
+        await self.context.frontier.release(lease, wait=politeness_delay(self.context, lease.host, response))
+        return True
+
     async def _retry_later(self, lease: Lease, response: Response) -> bool:
         """Requeue the link of a transient failure after a wait, and record the attempt.
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import xxhash
 
-from topicrawl.lab.page_serialization import UNPACK_ERRORS, pack_value, unpack_value
+from topicrawl.parse.page_serialization import UNPACK_ERRORS, pack_value, unpack_value
 
 #: Maximum size of one cache file.
 MAX_FILE_BYTES = 2 << 30

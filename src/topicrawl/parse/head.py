@@ -34,6 +34,9 @@ _COLLECTED_TAGS = [
     "base",
     *_RARE_INLINE,
 ]
+#: Largest number of headings and of link elements per page; only generated pages have more.
+MAX_HEADINGS = 2000
+MAX_LINK_ELEMENTS = 20_000
 _REFRESH = re.compile(r"""\s*[\d.]*\s*[;,]?\s*(?:url\s*=)?\s*["']?([^"']*)""", re.I)
 _ROBOTS_META_NAMES = frozenset({"robots", "topicrawl"})
 
@@ -69,10 +72,11 @@ def collect_elements(tree: Document) -> PageElements:
         tag = element.tag
         if tag == "a":
             # An anchor without href is a link target, not a link.
-            if (href := element.attr("href")) is not None:
+            if (href := element.attr("href")) is not None and len(links) < MAX_LINK_ELEMENTS:
                 links.append((element, href, element.attr("rel"), len(headings)))
         elif tag[0] == "h":
-            headings.append(element)
+            if len(headings) < MAX_HEADINGS:
+                headings.append(element)
         else:
             _HANDLERS[tag](elements, element)
     return elements

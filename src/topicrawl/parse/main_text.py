@@ -6,7 +6,6 @@ parsing the page a second time, so it runs only on request.
 
 from __future__ import annotations
 
-import turbohtml
 from msgspec.structs import replace
 
 from topicrawl.models import Failure, Link, LinkContextLevel, Page, Response
@@ -14,8 +13,9 @@ from topicrawl.parse import parse_response, text_blocks
 from topicrawl.parse.charset import decode_text
 from topicrawl.parse.head import INLINE_SELECTOR
 from topicrawl.parse.hidden_text import remove_hidden_text
-from topicrawl.parse.html import MAX_SOURCE_LENGTH, MAX_TEXT_LENGTH, NON_TEXT_SELECTOR
+from topicrawl.parse.html import MAX_TEXT_LENGTH, NON_TEXT_SELECTOR
 from topicrawl.parse.parser_cache import ParserCache
+from topicrawl.parse.tree import build_tree
 from topicrawl.text.tokenizer import tokenise_to_bytes
 from topicrawl.text.word_sequence import WordSequence
 
@@ -28,7 +28,7 @@ def extract_main_text(response: Response, page: Page) -> str:
     if "html" not in response.content_type:
         return page.text
     source, _ = decode_text(response.body, response.headers.get("content-type", ""))
-    tree = turbohtml.parse(source[:MAX_SOURCE_LENGTH], positions=False, allow_declarative_shadow_roots=False)
+    tree = build_tree(source)
     tree.remove(NON_TEXT_SELECTOR)
     remove_hidden_text(tree)
     content = tree.main_content()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-import turbohtml
 from turbohtml import Document, Markdown
 
 from topicrawl.models import ReadableDocument, Response
 from topicrawl.parse.charset import decode_text
 from topicrawl.parse.head import collect_elements
 from topicrawl.parse.hidden_text import remove_hidden_text
-from topicrawl.parse.html import MAX_SOURCE_LENGTH, MAX_TEXT_LENGTH, NON_TEXT_SELECTOR
+from topicrawl.parse.html import MAX_TEXT_LENGTH, NON_TEXT_SELECTOR
+from topicrawl.parse.tree import build_tree
 from topicrawl.urls import LinkResolver
 
 # Images are replaced by their alternative text: data URLs can be megabytes long.
@@ -30,7 +30,7 @@ def render_markdown(response: Response) -> str:
     """
     readable = response.readable or ReadableDocument(response.headers.get("content-type", ""), response.body)
     source, _ = decode_text(readable.body, readable.type)
-    tree = turbohtml.parse(source[:MAX_SOURCE_LENGTH], positions=False, allow_declarative_shadow_roots=False)
+    tree = build_tree(source)
     tree.remove(NON_TEXT_SELECTOR)
     remove_hidden_text(tree)
     _make_links_absolute(tree, response.final_url)

@@ -16,13 +16,14 @@ from topicrawl.parse.link_sentence import find_sentences
 from topicrawl.parse.links import MAX_ANCHOR_LENGTH, MAX_LINKS
 from topicrawl.parse.parser_cache import ParserCache
 from topicrawl.parse.robots_directives import parse_directives
+from topicrawl.parse.styled_sentences import MAX_SENTENCES
 from topicrawl.text.bag_of_words import VocabularyCache
 from topicrawl.text.sentences import split_sentences
 from topicrawl.text.tokenizer import tokenise_to_bytes
 from topicrawl.text.word_sequence import WordSequence
 from topicrawl.urls import canonicalize_url
 
-MAX_TEXT_LENGTH = 2_000_000
+MAX_TEXT_LENGTH = 500_000
 MAX_TITLE_LENGTH = 200
 
 _EMPTY_LINE = re.compile(r"\n[ \t]*\n")
@@ -65,7 +66,7 @@ def parse_plain_text(
         words, links = _add_link_context(pieces, links, page.language, vocabularies)
     if not context or page.language in UNSPACED_LANGUAGES:
         words = WordSequence(tokenise_to_bytes(text))
-    styled = tuple(_split_sentences(text)) if styles else ()
+    styled = tuple(_split_sentences(text)[:MAX_SENTENCES]) if styles else ()
     return replace(page, words=words, links=tuple(links), sentences=styled)
 
 

@@ -21,9 +21,10 @@ from topicrawl.parse.head import INLINE_SELECTOR
 from topicrawl.parse.text_blocks import RESERVED_CHARACTERS
 from topicrawl.text.sentences import split_sentences
 
-#: Limits on nodes and characters; few pages have a fifth of these.
+#: Limits on nodes, characters and sentences; few pages have a fifth of these.
 MAX_NODES = 50_000
 MAX_TEXT_LENGTH = 500_000
+MAX_SENTENCES = 20_000
 MAX_SHEETS = 50
 
 _INLINE_TAGS = frozenset(INLINE_SELECTOR.split(",")) | {"noscript"}
@@ -57,7 +58,9 @@ def extract_styled_sentences(tree: Document) -> tuple[Sentence, ...]:
             for _, runs in groupby(block, key=lambda run: run[1].is_visible):
                 styled += (Sentence(text, paragraph, style) for text, style in _split_runs(list(runs)))
         paragraph += len(styled) > count_before
-    return tuple(styled)
+        if len(styled) > MAX_SENTENCES:
+            break
+    return tuple(styled[:MAX_SENTENCES])
 
 
 class _StyledTreeWalk:
@@ -104,7 +107,7 @@ def _iter_blocks(tree: Document) -> Iterator[list[StyledRun]]:
         if isinstance(node, Element):
             walk.enter_element(node, around)
         elif isinstance(node, Text) and size < MAX_TEXT_LENGTH:
-            data = node.data
+            data = node.data[: MAX_TEXT_LENGTH - size]
             if not runs and data.isspace():
                 continue
             look, block = around

@@ -5,7 +5,6 @@ This costs half as much as parsing the page, because it skips links, headings an
 
 from __future__ import annotations
 
-import turbohtml
 from msgspec.structs import replace
 from turbohtml.clean import strip_comments_node
 
@@ -15,8 +14,9 @@ from topicrawl.parse import parse_response
 from topicrawl.parse.charset import decode_text
 from topicrawl.parse.head import INLINE_SELECTOR
 from topicrawl.parse.hidden_text import remove_hidden_text
-from topicrawl.parse.html import MAX_SOURCE_LENGTH, MAX_TEXT_LENGTH, NON_TEXT_SELECTOR
+from topicrawl.parse.html import MAX_TEXT_LENGTH, NON_TEXT_SELECTOR
 from topicrawl.parse.text_blocks import RESERVED_CHARACTERS, contains_markers, join_blocks
+from topicrawl.parse.tree import build_tree
 
 
 def extract_text(response: Response) -> str | Failure:
@@ -41,7 +41,7 @@ def _extract_html_text(response: Response) -> str:
     # Adjacent links are separate words.
     for adjacent in ("</a><a", "</A><A"):
         source = source.replace(adjacent, f"{adjacent[:4]} {adjacent[4:]}")
-    tree = turbohtml.parse(source[:MAX_SOURCE_LENGTH], positions=False, allow_declarative_shadow_roots=False)
+    tree = build_tree(source)
     if tree.find("body") is None:
         page = parse_response(response, Link(response.final_url), context=False)
         return page.text if isinstance(page, Page) else ""

@@ -10,15 +10,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import turbohtml
 from turbohtml import Document, Element
 
 from topicrawl.models import Response
 from topicrawl.parse.charset import decode_text
 from topicrawl.parse.robots_directives import iter_own_directives
+from topicrawl.parse.tree import build_tree
 from topicrawl.urls import resolve_url
 
-_MAX_SOURCE_LENGTH = 4_000_000
 _MAX_LICENCE_LENGTH = 300  # characters of a licence given as text
 _MAX_ROBOTS_DIRECTIVES = 20  # robots directives of one page
 # Most pages contain none of these, and then the body need not be parsed again.
@@ -58,7 +57,7 @@ def extract_usage_signals(response: Response) -> UsageSignals:
     metas: dict[str, str] = {}
     if "html" in response.content_type and _may_have_signals(response.body):
         source, _ = decode_text(response.body, headers.get("content-type", ""))
-        tree = turbohtml.parse(source[:_MAX_SOURCE_LENGTH], positions=False, allow_declarative_shadow_roots=False)
+        tree = build_tree(source)
         robots |= _collect_signals(tree, response.final_url, licences, metas)
     # A header is set for the whole host, an element for the page, so the element takes precedence.
     reserved = metas.get("tdm-reservation", headers.get("tdm-reservation", "")).strip()

@@ -17,9 +17,10 @@ _MIN_OPACITY = 0.05
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
 _EMPTY_CLIP_PATH = re.compile(r"inset\(\s*(?:[5-9]\d|\d{3,})(?:\.\d*)?%|circle\(\s*0")
-_ZERO_SCALE = re.compile(r"scale[xy]?\(\s*0?(?:\.0*)?\s*[,)]")
+# The quantifiers are possessive, because backtracking over a value of blanks would take minutes.
+_ZERO_SCALE = re.compile(r"scale[xy]?\(\s*+0?+(?:\.0*+)?+\s*+[,)]")
 _TRANSLATION = re.compile(r"translate[xy]?\(\s*([^,()]+)")
-_ZERO_OPACITY_FILTER = re.compile(r"opacity\s*[(=]\s*0*(?:\.0*)?\s*%?\s*\)")
+_ZERO_OPACITY_FILTER = re.compile(r"opacity\s*+[(=]\s*+0*+(?:\.0*+)?+\s*+%?+\s*+\)")
 _OUT_OF_FLOW_POSITIONS = ("absolute", "fixed")
 _CLIPPING_OVERFLOWS = ("hidden", "clip")
 

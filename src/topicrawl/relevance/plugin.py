@@ -23,12 +23,12 @@ def load_judge_class(spec: str) -> tuple[type[Relevance], dict[str, object]]:
 def load_judge(spec: str, topic: Topic) -> PluginJudge:
     """Create the judge for a topic from its `module:Class` specification."""
     kind, values = load_judge_class(spec)
-    try:
-        with plugins.report_os_errors(_get_class_name(kind)):
+    with plugins.report_errors(_get_class_name(kind)):
+        try:
             # The protocol does not declare a constructor.
             judge: Relevance = kind(topic, **values)  # type: ignore[call-arg]
-    except TypeError as error:
-        raise SettingError(f"{_get_class_name(kind)} cannot be called with a topic: {error}") from error
+        except TypeError as error:
+            raise SettingError(f"{_get_class_name(kind)} cannot be called with a topic: {error}") from error
     return PluginJudge(judge, _get_class_name(kind))
 
 
@@ -50,7 +50,7 @@ class PluginJudge:
         return self._cached_score
 
     def _compute_score(self, page: Page) -> float:
-        with plugins.report_os_errors(self.name):
+        with plugins.report_errors(self.name):
             score = self.judge.score(page)
         # The condition is written so that NaN fails too.
         if not (isinstance(score, int | float) and 0.0 <= score <= 1.0):
@@ -60,14 +60,14 @@ class PluginJudge:
     def learn(self, page: Page, relevant: bool) -> None:
         """Pass a user's annotation to the judge."""
         self._cached_page = None
-        with plugins.report_os_errors(self.name):
+        with plugins.report_errors(self.name):
             self.judge.learn(page, relevant)
 
     def forget(self, url: str) -> None:
         """Discard an annotation, if the judge supports it."""
         self._cached_page = None
         if isinstance(self.judge, SupportsForget):
-            with plugins.report_os_errors(self.name):
+            with plugins.report_errors(self.name):
                 self.judge.forget(url)
 
 

@@ -78,7 +78,7 @@ def create_strategy(spec: str) -> Strategy:
             raise StrategyError(f"unknown strategy {name!r}; {hint}")
         kind = kinds[name]
     parameters = plugins.parse_parameters(rest, get_parameters(kind), kind.name, StrategyError)
-    with plugins.report_os_errors(f"{kind.__module__}:{kind.__name__}"):
+    with plugins.report_errors(f"{kind.__module__}:{kind.__name__}"):
         return kind(**parameters)
 
 

@@ -6,7 +6,7 @@
 
 Every attack has two hosts: one sends it for pages, the other for robots.txt. An attack is the raw response: bytes, or
 an async iterator of bytes, after which the server closes the connection. `EARLY` attacks are sent before the request,
-and `TLS` attacks on a second port where clients expect TLS.
+and `TLS` attacks on a second port where clients expect TLS. Each costly page of `amplification.py` has one host.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import TypeAlias
 
 import brotli
 import zstandard
+from tests.helpers.site.amplification import SOURCES, build_page
 
 Attack: TypeAlias = Callable[[str], "bytes | AsyncIterator[bytes]"]  # path → raw response
 
@@ -96,6 +97,7 @@ HEADERS = {
     "chunks of gzip": HTML + b"Transfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
     "an unknown transfer encoding": HTML + b"Transfer-Encoding: smoke\r\n\r\nhello",
     "a media type of wild bytes": OK + b"Content-Type: text/html; charset=\xff\xfe\x80\r\n\r\n<p>x",
+    "a charset of blanks": OK + b"Content-Type: text/html; charset=" + b" " * 60_000 + b";\r\n\r\n<p>x",
     "a wait of a thousand digits": b"HTTP/1.1 503 x\r\nRetry-After: " + b"9" * 1000 + b"\r\n\r\n",
     "an upgrade": b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: smoke\r\nConnection: upgrade\r\n\r\n\x81\x05hello",
     "a torn header": HTML + b"X-Half: ",
@@ -218,6 +220,7 @@ class _HostileServer:
         names = [f"page: {name}" for name in self._attacks] + [
             f"robots.txt: {name}" for name in (*self._attacks, *ROBOTS)
         ]
+        names += [f"costly: {name}" for name in SOURCES]
         for number, name in enumerate([*names, *(f"early: {name}" for name in EARLY)], 2):
             web.hosts[f"127.3.{number // 250}.{number % 250 + 1}"] = name
         for number, name in enumerate(TLS, 1):
@@ -256,6 +259,11 @@ class _HostileServer:
             await asyncio.sleep(5)
 
     def _build_answer(self, kind: str, name: str, path: str) -> bytes | AsyncIterator[bytes]:
+        if kind == "costly":
+            if path != "/":
+                return MISSING
+            body, media_type = build_page(name)
+            return make_response(body, media_type.encode())
         if kind == "page":
             return MISSING if path == "/robots.txt" else self._attacks[name](path)
         if path == "/robots.txt" or (name in REDIRECTS and path != "/"):

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topicrawl.lab.page_serialization import UNPACK_ERRORS, pack_value, page_from_values, page_to_values, unpack_value
 from topicrawl.models import Failure, Link, Page, Response, Sentence, Style
 from topicrawl.parse import parse_response
+from topicrawl.parse.page_serialization import UNPACK_ERRORS, pack_value, page_from_values, page_to_values, unpack_value
 from topicrawl.text.bag_of_words import VocabularyCache
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
