@@ -19,6 +19,7 @@ from topicrawl.database import Database, FileLock, translate_errors
 from topicrawl.doctor.databases import AREA, query_count
 from topicrawl.doctor.finding import Finding
 from topicrawl.errors import IdentityError, PluginError, TopicrawlError
+from topicrawl.frontier.domain_monitor import DomainMonitor
 from topicrawl.frontier.trap_detector import TrapDetector
 from topicrawl.models import JsonValue
 from topicrawl.relevance.base import LearnsFromPages
@@ -85,7 +86,7 @@ def _check_learned_state(
     *,
     vector_source: VectorSource,
 ) -> Iterator[Finding]:
-    """Check that the strategy, the relevance model and the trap detector can restore their learned state."""
+    """Check that the strategy, the relevance model and the rules for traps and domains can restore their state."""
     last, learned = query_count(store, "SELECT max(step) FROM visits"), known.get("learned")
     if not isinstance(learned, dict):
         if query_count(store, "SELECT count(*) FROM facts WHERE name = 'learned' AND value != 'null'"):
@@ -104,6 +105,8 @@ def _check_learned_state(
             judge.restore_state(cast(JsonValue, learned.get("judge")))
         if trap_state := learned.get("trap_detector", learned.get("monotony")):
             TrapDetector().restore_state(trap_state)
+        if domain_state := learned.get("domains"):
+            DomainMonitor().restore_state(domain_state)
     except PluginError as error:
         yield AREA.problem("learned", f"the learned state cannot be checked: {error}", "correct the plugin")
         return

@@ -1,7 +1,7 @@
 """Registered domains of hosts, by the Public Suffix List (see NOTICE).
 
-A public suffix is a name under which anyone can register a domain, such as `com`, `co.uk` or `github.io`. The registered
-domain of a host is its public suffix with one more label. All hosts of a registered domain have the same owner.
+A public suffix is a name under which the public registers domains, such as `com`, `co.uk` or `github.io`. The
+registered domain of a host is its public suffix with one more label. The hosts of a registered domain have one owner.
 """
 
 from __future__ import annotations
@@ -17,11 +17,8 @@ class RegisteredDomains:
     """Lookup of registered domains, with a cache of the hosts that were looked up.
 
     >>> domains = RegisteredDomains()
-    >>> [
-    ...     domains.get_domain(host)
-    ...     for host in ("a.b.example.co.uk", "example.org:8080", "user.github.io", "10.0.0.1:81")
-    ... ]
-    ['example.co.uk', 'example.org', 'user.github.io', '10.0.0.1']
+    >>> [domains.get_domain(host) for host in ("a.b.example.co.uk", "me.github.io", "10.0.0.1:81")]
+    ['example.co.uk', 'me.github.io', '10.0.0.1']
     """
 
     def __init__(self) -> None:
