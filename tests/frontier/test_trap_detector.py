@@ -117,13 +117,13 @@ def test_combined_filters_exhaust_all_queries_of_a_path() -> None:
     assert detector.is_exhausted("https://example.org/shop?material=cotton")
 
 
-def test_links_on_a_page_that_repeats_others_are_suspected() -> None:
+def test_links_on_pages_with_the_same_words_are_suspected() -> None:
     detector = TrapDetector()
-    for number in range(8):
-        url = f"https://example.org/{'x' * number}/y/"
+    urls = [f"https://example.org/{'x' * number}/y/" for number in range(1, 5)]
+    for url in urls:
         assert not detector.is_exhausted("https://example.org/new/", source=url)
         detector.add_page(url, ["the", "same", "page"])
-    assert detector.is_exhausted("https://example.org/new/", source=url)
+    assert all(detector.is_exhausted("https://example.org/new/", source=url) for url in urls)
     assert not detector.is_exhausted("https://example.org/new/", source="https://example.org/")
 
 
@@ -139,7 +139,7 @@ def test_a_run_of_exhausted_pages_is_endless() -> None:
     detector, source = TrapDetector(patience=2, max_run=4), "https://example.org/"
     for number in range(10):
         url = f"https://example.org/month/{number}"
-        assert detector.is_endless(url, source) == (number > 6)
+        assert detector.is_endless(url, source) == (number > 4)
         detector.add_page(url, ["no", "events", "in", "this", "month"], source)
         source = url
 
@@ -147,7 +147,7 @@ def test_a_run_of_exhausted_pages_is_endless() -> None:
 def test_a_page_with_new_words_resets_the_count() -> None:
     detector, draw = TrapDetector(patience=10), random.Random(1)
     for number in range(100):
-        page = article(number, draw) if number % 9 == 0 else calendar(0, draw)
+        page = article(number, draw) if number % 5 == 0 else calendar(0, draw)
         detector.add_page(f"https://example.org/mixed/{number}", page)
     assert not detector.is_exhausted("https://example.org/mixed/1")
 

@@ -12,7 +12,8 @@ The scores of links to the domain are multiplied by the factor. A domain with a 
 other links. The average follows the last pages, so a domain recovers when its pages improve.
 
 A host that mostly repeats pages of other hosts of its domain is a mirror. If most hosts of a domain are mirrors, as
-with a wildcard name server, links to its mirrors and to its unknown hosts are demoted, and its other hosts are not.
+with a wildcard name server, links to its mirrors and to its unknown hosts are demoted, and its other hosts are not. If
+pages repeat pages with the same path on other hosts, links to paths that are known from other hosts are demoted.
 """
 
 from __future__ import annotations
@@ -34,22 +35,23 @@ _MIN_WORDS = 50  # words of a page that are necessary to recognise stuffing
 _SAMPLE_WORDS = 400  # words of a page that are counted
 _MIN_MIRRORS = 3  # mirrors that a domain must have before its unknown hosts are demoted
 _MAX_HOSTS = 200  # hosts per domain whose pages are counted
-_MAX_NEW_FETCHES = 4  # concurrent fetches from a domain that is new or suspected
+_MAX_PATHS = 2000  # paths per domain that are remembered
+_MAX_NEW_FETCHES = 4  # concurrent fetches from a domain that is new or suspected, or from new hosts of a domain
 _TRUSTED_PAGES = 8  # pages after which a domain is no longer new
 _TRUSTED_BADNESS = 0.3
 _MAX_SAVED_DOMAINS = 2000
 
 # On 2,700 pages of manuals and of university sites, the two most frequent words are at most 16 % of the words of 95 %
 # of the pages, the five most frequent words 28 %, and the distinct words at least 23 % of the first 400 words.
-_STUFFED_TOPIC_SHARE = (0.15, 0.25)  # share of topic words from which a page is suspicious, and entirely stuffed
-_STUFFED_TOP_SHARE = (0.4, 0.6)  # the same for the share of the five most frequent words with four letters or more
+_STUFFED_TOPIC_SHARE = (0.12, 0.2)  # share of topic words from which a page is suspicious, and entirely stuffed
+_STUFFED_TOP_SHARE = (0.3, 0.4)  # the same for the share of the five most frequent words with four letters or more
 _STUFFED_TYPE_SHARE = (0.25, 0.15)  # the same for the share of distinct words
 
 
 class DomainMonitorState(TypedDict):
     """Saved state of a `DomainMonitor`."""
 
-    domains: list[tuple[str, int, float, dict[str, list[int]]]]
+    domains: list[tuple[str, int, float, int, dict[str, list[int]]]]
 
 
 @dataclass(slots=True)
@@ -58,13 +60,20 @@ class _DomainRecord:
 
     pages: int = 0
     badness: float = 0.0
+    copied_paths: int = 0  # pages that repeat the page with the same path on another host
     hosts: dict[str, list[int]] = field(default_factory=dict)  # host → pages of its own, pages of other hosts
     memory: NoveltyMemory | None = None
+    paths: dict[int, str] = field(default_factory=dict)  # hash of path and query → first host with it, oldest first
 
     @property
     def factor(self) -> float:
         """Factor of the scores of links to the domain."""
         return min(1.0, (1.0 - self.badness) / (1.0 - _TOLERATED_BADNESS))
+
+    @property
+    def has_mirrored_paths(self) -> bool:
+        """Whether the hosts of the domain have the same pages at the same paths."""
+        return self.copied_paths >= _MIN_MIRRORS
 
     @property
     def is_mirrored(self) -> bool:
@@ -106,6 +115,7 @@ class DomainMonitor:
         """Learn from a stored page. `words` are in lower case."""
         record = self._touch_record(url)
         record.pages += 1
+        self._remember_path(record, url)
         record.memory = record.memory or NoveltyMemory()
         slots = self._slots.find_slots(words)
         is_first = not record.memory.slots_used
@@ -118,7 +128,9 @@ class DomainMonitor:
         record, domain = self._touch_record(url), self.get_domain(url)
         record.pages += 1
         if self.get_domain(original) == domain:
-            self._count_host(record, url, is_copy=get_host(original) != get_host(url))
+            is_copy = get_host(original) != get_host(url)
+            self._count_host(record, url, is_copy=is_copy)
+            record.copied_paths += is_copy and _get_path(original) == _get_path(url)
         self._update(url, record, 1.0)
 
     def get_factor(self, url: str) -> float:
@@ -131,11 +143,13 @@ class DomainMonitor:
         domain = self.get_domain(url)
         if domain not in self._suspected:
             return False
-        record = self._records[domain]
-        if not record.is_mirrored:
-            return record.factor < _DEMOTED_FACTOR
-        counts = record.hosts.get(get_host(url))
-        return counts is None or _is_mirror(counts)
+        record, host = self._records[domain], get_host(url)
+        if record.has_mirrored_paths and record.paths.get(hash(_get_path(url)), host) != host:
+            return True
+        if record.is_mirrored:
+            counts = record.hosts.get(host)
+            return counts is None or _is_mirror(counts)
+        return record.factor < _DEMOTED_FACTOR
 
     def is_budget_spent(self, url: str) -> bool:
         """Return whether the registered domain of a URL has reached its page budget."""
@@ -149,22 +163,31 @@ class DomainMonitor:
     def may_fetch(self, url: str, fetching: int) -> bool:
         """Return whether a fetch may start while `fetching` others from the same registered domain are running.
 
-        A domain that is new or suspected gets few concurrent fetches, because each of its hosts could get one.
+        New and suspected domains, and the new hosts of all other domains, get few concurrent fetches, because a domain
+        may have any number of hosts.
         """
         if fetching < _MAX_NEW_FETCHES:
             return True
         record = self._records.get(self.get_domain(url))
-        return record is not None and record.pages >= _TRUSTED_PAGES and record.badness <= _TRUSTED_BADNESS
+        if record is None or record.pages < _TRUSTED_PAGES or record.badness > _TRUSTED_BADNESS:
+            return False
+        counts = record.hosts.get(get_host(url))
+        return counts is not None and not _is_mirror(counts)
 
     def get_state(self) -> DomainMonitorState:
         """Return the state of the most recent domains, without their words."""
         recent = list(self._records.items())[-_MAX_SAVED_DOMAINS:]
-        return {"domains": [(name, each.pages, round(each.badness, 4), each.hosts) for name, each in recent]}
+        return {
+            "domains": [
+                (name, each.pages, round(each.badness, 4), each.copied_paths, each.hosts) for name, each in recent
+            ]
+        }
 
     def restore_state(self, state: DomainMonitorState) -> None:
         """Restore a state that `get_state` returned."""
-        for name, pages, badness, hosts in state["domains"]:
-            record = _DomainRecord(int(pages), float(badness), {host: list(counts) for host, counts in hosts.items()})
+        for name, pages, badness, copied_paths, hosts in state["domains"]:
+            counts = {host: [int(own), int(copies)] for host, (own, copies) in hosts.items()}
+            record = _DomainRecord(int(pages), float(badness), int(copied_paths), counts)
             self._records[name] = record
             self._classify(name, record)
 
@@ -180,6 +203,11 @@ class DomainMonitor:
             self._full.discard(oldest)
         return record
 
+    def _remember_path(self, record: _DomainRecord, url: str) -> None:
+        record.paths.setdefault(hash(_get_path(url)), get_host(url))
+        if len(record.paths) > _MAX_PATHS:
+            del record.paths[next(iter(record.paths))]
+
     def _count_host(self, record: _DomainRecord, url: str, *, is_copy: bool) -> None:
         counts = record.hosts.setdefault(get_host(url), [0, 0])
         counts[is_copy] += 1
@@ -191,7 +219,7 @@ class DomainMonitor:
         self._classify(self.get_domain(url), record)
 
     def _classify(self, domain: str, record: _DomainRecord) -> None:
-        if record.factor < 1.0 or record.is_mirrored:
+        if record.factor < 1.0 or record.has_mirrored_paths or record.is_mirrored:
             self._suspected.add(domain)
         else:
             self._suspected.discard(domain)
@@ -229,3 +257,8 @@ def _is_mirror(counts: Sequence[int]) -> bool:
     """Return whether a host has more pages of other hosts than pages of its own."""
     own, copies = counts
     return copies > own
+
+
+def _get_path(url: str) -> str:
+    """Return the path and the query of a canonical URL."""
+    return url.split("/", 3)[3]

@@ -102,7 +102,7 @@ class TrapDetector:
         self._exhausted_by_host: dict[str, int] = {}  # number of exhausted patterns per host
         self._max_run = max_run
         self._runs: dict[str, int] = {}  # URL → consecutive exhausted pages on the path to it, oldest first
-        self._contents: dict[tuple[str, int], int] = {}  # host and hash of the words → pages with them, oldest first
+        self._contents: dict[tuple[str, int], tuple[str, ...]] = {}  # host and hash of the words → URLs, oldest first
         self._repeating: dict[str, None] = {}  # URLs of pages that repeat several others, oldest first
 
     def add_page(self, url: str, words: Sequence[str], source: str = "") -> None:
@@ -113,9 +113,7 @@ class TrapDetector:
         """
         slots = self._slots.find_slots(words)
         slots.difference_update(map(self._slots.__getitem__, _LETTERS.findall(url.lower())))
-        if self._repeats_others(url, slots):
-            self._repeating[url] = None
-            self._drop_oldest(self._repeating)
+        is_same = self._compare_words(url, slots)
         if self.is_exhausted(url, source):
             self._extend_run(url, source)
             return
@@ -123,7 +121,9 @@ class TrapDetector:
             memory = self._memories.pop(key, None) or NoveltyMemory()
             self._memories[key] = memory
             self._drop_oldest(self._memories)
-            memory.repetitive_pages = memory.repetitive_pages + 1 if memory.add_page(slots) < self._novelty else 0
+            # The same words are stronger evidence than known words.
+            weight = 2 if is_same else 1
+            memory.repetitive_pages = memory.repetitive_pages + weight if memory.add_page(slots) < self._novelty else 0
             self._mark_if_exhausted(key, memory, patience)
 
     def add_duplicate(self, url: str, source: str = "") -> None:
@@ -185,18 +185,23 @@ class TrapDetector:
             patterns.append((group, self._patience + _EXTRA_PATIENCE))
         return patterns
 
-    def _repeats_others(self, url: str, slots: set[int]) -> bool:
-        """Count a page by its words, and return whether `patience` other pages of its host have the same words.
+    def _compare_words(self, url: str, slots: set[int]) -> bool:
+        """Return whether an earlier page of the host has the same words as a page.
 
-        A page without words, such as a frameset, repeats nothing.
+        If several pages have them, all of these pages are marked as repeating. A page without words, such as a
+        frameset, repeats nothing.
         """
         if not slots:
             return False
         key = (get_host(url), hash(frozenset(slots)))
-        count = self._contents.pop(key, 0)
-        self._contents[key] = count + 1
+        same = self._contents.pop(key, ())
+        self._contents[key] = same = (*same[-self._patience :], url)
         self._drop_oldest(self._contents)
-        return count >= self._patience
+        if 2 * len(same) > self._patience:
+            for each in same:
+                self._repeating[each] = None
+                self._drop_oldest(self._repeating)
+        return len(same) > 1
 
     def _extend_run(self, url: str, source: str) -> None:
         self._runs[url] = self._runs.get(source, 0) + 1
