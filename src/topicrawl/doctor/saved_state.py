@@ -18,6 +18,8 @@ from topicrawl.collection.store import CollectionStore
 from topicrawl.database import Database, FileLock, translate_errors
 from topicrawl.doctor.databases import AREA, query_count
 from topicrawl.doctor.finding import Finding
+from topicrawl.engine.checkpoint import restore_link_rules
+from topicrawl.engine.link_filter import LinkFilter
 from topicrawl.errors import IdentityError, PluginError, TopicrawlError
 from topicrawl.frontier.domain_monitor import DomainMonitor
 from topicrawl.frontier.trap_detector import TrapDetector
@@ -103,10 +105,7 @@ def _check_learned_state(
         judge = create_judge(settings.judge, vsm) if settings.has_built_in_judge else None
         if isinstance(judge, LearnsFromPages):
             judge.restore_state(cast(JsonValue, learned.get("judge")))
-        if trap_state := learned.get("trap_detector", learned.get("monotony")):
-            TrapDetector().restore_state(trap_state)
-        if domain_state := learned.get("domains"):
-            DomainMonitor().restore_state(domain_state)
+        restore_link_rules(LinkFilter(trap_detector=TrapDetector(), domain_monitor=DomainMonitor()), learned)
     except PluginError as error:
         yield AREA.problem("learned", f"the learned state cannot be checked: {error}", "correct the plugin")
         return

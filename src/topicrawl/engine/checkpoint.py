@@ -16,6 +16,7 @@ from topicrawl.collection.directory import Collection
 from topicrawl.collection.page_loader import reload_page
 from topicrawl.collection.store import StoredVisit
 from topicrawl.engine.crawl import Crawl
+from topicrawl.engine.link_filter import LinkFilter
 from topicrawl.engine.sinks import VisitObserver
 from topicrawl.errors import DamagedError
 from topicrawl.frontier.domain_monitor import DomainMonitorState
@@ -86,12 +87,7 @@ class Checkpoint(VisitObserver):
             parts.strategy.restore_state(learned.get("strategy"))
             if isinstance(parts.relevance, LearnsFromPages) and "judge" in learned:
                 parts.relevance.restore_state(learned["judge"])
-            # Format 4 and older name this state "monotony".
-            trap_state = learned.get("trap_detector", learned.get("monotony"))
-            if parts.link_filter.trap_detector is not None and trap_state:
-                parts.link_filter.trap_detector.restore_state(cast(TrapDetectorState, trap_state))
-            if parts.link_filter.domain_monitor is not None and (domain_state := learned.get("domains")):
-                parts.link_filter.domain_monitor.restore_state(cast(DomainMonitorState, domain_state))
+            restore_link_rules(parts.link_filter, learned)
             self.saved_step = int(cast(int, learned.get("step", self.crawl.step)))
         except _INVALID_STATE_ERRORS as error:
             directory = self.collection.directory
@@ -159,3 +155,13 @@ def can_learn(strategy: Strategy) -> bool:
     """Return whether the strategy overrides `learn` or `rescore`, so that visits can change its state."""
     kind = type(strategy)
     return kind.learn is not Strategy.learn or kind.rescore is not Strategy.rescore
+
+
+def restore_link_rules(link_filter: LinkFilter, learned: Mapping[str, JsonValue]) -> None:
+    """Restore the trap detector and the domain monitor of a link filter from a saved checkpoint."""
+    # Format 4 and older name this state "monotony".
+    trap_state = learned.get("trap_detector", learned.get("monotony"))
+    if link_filter.trap_detector is not None and trap_state:
+        link_filter.trap_detector.restore_state(cast(TrapDetectorState, trap_state))
+    if link_filter.domain_monitor is not None and (domain_state := learned.get("domains")):
+        link_filter.domain_monitor.restore_state(cast(DomainMonitorState, domain_state))

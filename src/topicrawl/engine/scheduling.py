@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import NamedTuple
 
-from topicrawl.engine.link_filter import LinkFilter
+from topicrawl.engine.link_filter import DEMOTION, LinkFilter
 from topicrawl.engine.user_feedback import UserFeedback
 from topicrawl.errors import StrategyError
 from topicrawl.frontier.base import Frontier, Offer
@@ -87,12 +87,14 @@ def list_score_parts(
     `reasons` are the components that the strategy gives now. Without them, those from the time when the link was found
     are returned. The demotion of a link that was demoted later is added.
     """
-    names = {name for name, _ in reasons}
-    parts = (*reasons, *(part for part in priority.parts if part[0] in ADJUSTMENTS and part[0] not in names))
-    parts = parts if reasons else priority.parts
-    if priority.score < 0 and not any(name in ("trap", "domain") for name, _ in parts):
-        parts = (*parts, *link_filter.list_adjustments(link, priority.score))
-    return parts
+    parts = dict(reasons or priority.parts)
+    for name, value in priority.parts:
+        if name in ADJUSTMENTS:
+            parts.setdefault(name, value)
+    if priority.score < 0 and min(parts.values(), default=0.0) > -DEMOTION:
+        for name, value in link_filter.list_adjustments(link, priority.score):
+            parts[name] = parts.get(name, 0.0) + value
+    return tuple(parts.items())
 
 
 async def build_offers(outlinks: Sequence[OutlinkDecision], strategy: Strategy, frontier: Frontier) -> list[Offer]:
