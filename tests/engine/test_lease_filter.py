@@ -97,7 +97,7 @@ def test_demoted_links_do_not_wait_for_a_host_that_is_down() -> None:
 
 def test_a_link_is_demoted_if_its_trap_was_recognised_later() -> None:
     async def test(context: CrawlContext, leases: LeaseFilter, clock: Clock) -> None:
-        await context.frontier.add([Offer(Link(TRAP), Priority(0.75))])
+        await context.frontier.add([Offer(Link(TRAP, GOOD), Priority(0.75))])
         (lease,) = await leases.lease_links(context, 8, limits=NO_LIMITS)
         assert not await leases.accept_lease(context, lease, running=[])
         assert (await context.frontier.get_priorities([TRAP]))[TRAP].score == -1.25

@@ -58,7 +58,8 @@ class LeaseFilter:
         if link_filter.is_domain_budget_spent(link):
             await frontier.complete(lease, Refusal.DOMAIN_BUDGET, unused=True)
             return False
-        if lease.priority.score >= 0 and link_filter.demotes_links and link_filter.is_demoted(link):
+        # Seeds have no source. They are fetched, because the user asked for them.
+        if link.source and lease.priority.score >= 0 and link_filter.demotes_links and link_filter.is_demoted(link):
             await frontier.release(lease, count_attempt=False, unused=True)
             changes = link_filter.list_adjustments(link, lease.priority.score)
             await frontier.rescore({link.url: lease.priority.score + sum(value for _, value in changes)})

@@ -31,7 +31,8 @@ _WINDOW = 6  # pages; the weight of a page in the moving average is one part of 
 _TOLERATED_BADNESS = 0.6
 _DEMOTED_FACTOR = 0.25
 _MIN_NOVELTY = 0.05  # share of new words below which a page repeats the recent pages of its domain
-_MIN_WORDS = 50  # words of a page that are necessary to recognise stuffing
+_MIN_WORDS = 20  # words of a page that are necessary to recognise stuffing
+_SHORT_PAGE_WORDS = 50  # words below which the limits of stuffing are doubled, because titles and menus weigh more
 _SAMPLE_WORDS = 400  # words of a page that are counted
 _MIN_MIRRORS = 3  # mirrors that a domain must have before its unknown hosts are demoted
 _MAX_HOSTS = 200  # hosts per domain whose pages are counted
@@ -241,9 +242,10 @@ def measure_stuffing(words: Sequence[str], topic_words: frozenset[str]) -> float
     counts = Counter(sample)
     topic = sum(counts[word] for word in topic_words)
     top = sorted((count for word, count in counts.items() if len(word) > 3), reverse=True)[:5]
+    size = len(sample) if len(sample) >= _SHORT_PAGE_WORDS else 2 * len(sample)
     return max(
-        _scale(topic / len(sample), *_STUFFED_TOPIC_SHARE),
-        _scale(sum(top) / len(sample), *_STUFFED_TOP_SHARE),
+        _scale(topic / size, *_STUFFED_TOPIC_SHARE),
+        _scale(sum(top) / size, *_STUFFED_TOP_SHARE),
         _scale(len(counts) / len(sample), *_STUFFED_TYPE_SHARE),
     )
 
