@@ -43,7 +43,7 @@ from topicrawl.engine.user_feedback import UserFeedback
 from topicrawl.errors import IdentityError, SettingError
 from topicrawl.fetch.chat_client import ChatClient, is_local_host
 from topicrawl.fetch.guard import AddressGuard, parse_networks
-from topicrawl.fetch.host_groups import GroupDelays, HostGroups
+from topicrawl.fetch.host_groups import GroupDelays
 from topicrawl.fetch.http import HttpClient, HttpSettings
 from topicrawl.fetch.polite import PoliteFetcher
 from topicrawl.fetch.replay import Recording
@@ -311,23 +311,11 @@ def _build_fetcher(
         robots=settings.robots,
         on_crawl_delay=frontier.set_host_delay,
         is_in_scope=_build_scope(settings),
-        host_groups=_build_host_groups(http, settings),
+        group_delays=GroupDelays(settings.delay / 4, domain=settings.domain_delay, address=settings.address_delay),
     )
     if session is not None:
         polite.share_host_slots(session.frontier.host_leases)
     return polite
-
-
-def _build_host_groups(http: HttpClient, settings: Settings) -> HostGroups | None:
-    """Build the delays per IP address and per registered domain; None behind a proxy, which hides the addresses."""
-    if settings.proxy:
-        return None
-    return HostGroups(
-        http.find_address,
-        GroupDelays(settings.delay / 4, domain=settings.domain_delay, address=settings.address_delay),
-        fixed_hosts=settings.parse_fixed_addresses(),
-        allowed_networks=parse_networks(settings.allow_net),
-    )
 
 
 def _build_scope(settings: Settings) -> Callable[[str], bool] | None:

@@ -10,6 +10,8 @@ from tests.helpers.site.server import Reply, Request, Site
 from topicrawl.builder import open_crawl
 from topicrawl.fetch.guard import parse_networks
 from topicrawl.fetch.host_groups import GroupDelays, HostGroups
+from topicrawl.fetch.http import HttpClient, HttpSettings
+from topicrawl.fetch.polite import PoliteFetcher
 from topicrawl.settings import Settings
 from topicrawl.topic import Topic
 
@@ -95,6 +97,13 @@ def test_links_go_back_to_the_frontier_when_the_queue_is_long() -> None:
         assert await groups.postpone_turn("www.other.org") == 0.0
 
     asyncio.run(run())
+
+
+def test_there_are_no_group_delays_behind_a_proxy() -> None:
+    delays = GroupDelays(0.25, address=1.0)
+    assert PoliteFetcher(HttpClient(), group_delays=delays).host_groups is not None
+    http = HttpClient(HttpSettings(proxy="http://proxy.example:3128"))
+    assert PoliteFetcher(http, group_delays=delays).host_groups is None
 
 
 def answer_request(request: Request) -> Reply:

@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-from topicrawl.fetch.host_groups import HostGroups
+from topicrawl.fetch.host_groups import GroupDelays, HostGroups
 from topicrawl.fetch.http import HttpClient
 from topicrawl.fetch.rate_limit import HostLeases, HostRateLimiter, LeaseExpired
 from topicrawl.fetch.redirects import follow_redirects
@@ -25,9 +25,9 @@ class PoliteFetcher:
     `robots=False` ignores robots.txt, for the user's own site; the delay between requests still applies.
     `on_crawl_delay` is called with a host and the crawl delay of its robots.txt if that is longer than the default. The
     call happens before the page request, so that the delay is stored even if the crawl is interrupted. Redirects to
-    hosts for which `is_in_scope` is false are not followed. `host_groups` adds delays for the hosts of an IP address or
-    of a registered domain. If several workers crawl the same hosts, redirects to other
-    hosts are never followed at once: see `share_host_slots`.
+    hosts for which `is_in_scope` is false are not followed. `group_delays` adds delays for the hosts of an IP address
+    or of a registered domain, unless the client uses a proxy. If several workers crawl the same hosts, redirects to
+    other hosts are never followed at once: see `share_host_slots`.
     """
 
     def __init__(
@@ -38,12 +38,20 @@ class PoliteFetcher:
         robots: bool = True,
         on_crawl_delay: Callable[[str, float], Awaitable[None]] | None = None,
         is_in_scope: Callable[[str], bool] | None = None,
-        host_groups: HostGroups | None = None,
+        group_delays: GroupDelays | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self.http = http
-        self.on_crawl_delay, self.is_in_scope, self.host_groups = on_crawl_delay, is_in_scope, host_groups
+        self.on_crawl_delay, self.is_in_scope = on_crawl_delay, is_in_scope
+        self.host_groups: HostGroups | None = None
+        if group_delays is not None and not http.settings.proxy:  # behind a proxy, the addresses of hosts are unknown
+            self.host_groups = HostGroups(
+                http.find_address,
+                group_delays,
+                fixed_hosts=http.settings.host_overrides,
+                allowed_networks=http.settings.allowed_networks,
+            )
         self._rate_limiter = HostRateLimiter(delay, clock=clock, sleep=sleep)
         # Only the product token: with version and contact, no group of a robots.txt would match.
         agent = http.settings.agent.partition("/")[0]
