@@ -203,7 +203,8 @@ def _resolve_crawl(options: CrawlOptions) -> tuple[Path, Topic, Settings]:
     Options override the stored settings. A worker that joins a shared crawl has its page limit by default. Raise
     `IdentityError` if the directory contains a crawl for another topic.
     """
-    from topicrawl.builder import build_identity, check_identity, load_topic_and_settings
+    from topicrawl.builder import load_topic_and_settings
+    from topicrawl.engine.identity import build_identity, check_identity
 
     topic = options.load_topic()
     directory = options.resolve_directory(topic)

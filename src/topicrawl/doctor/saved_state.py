@@ -12,13 +12,13 @@ from typing import Any, cast
 
 from topicrawl import strategies
 from topicrawl import topic as topics
-from topicrawl.builder import build_identity, check_identity
 from topicrawl.collection.fact_rows import is_overflow_row, join_fact
 from topicrawl.collection.store import CollectionStore
 from topicrawl.database import Database, FileLock, translate_errors
 from topicrawl.doctor.databases import AREA, query_count
 from topicrawl.doctor.finding import Finding
 from topicrawl.engine.checkpoint import restore_link_rules
+from topicrawl.engine.identity import build_identity, check_identity
 from topicrawl.engine.link_filter import LinkFilter
 from topicrawl.errors import IdentityError, PluginError, TopicrawlError
 from topicrawl.frontier.domain_monitor import DomainMonitor
