@@ -333,7 +333,7 @@ def _build_base_components(
         scope=_build_scope(settings),
         user_feedback=UserFeedback(topic.lexicon, topic.tokens),
         guard=AddressGuard(parse_networks(settings.allow_net)),
-        domain_monitor=DomainMonitor(topic.tokens, max_pages=settings.domain_pages),
+        domain_monitor=DomainMonitor(topic.tokens - topic.lexicon.stop_words, max_pages=settings.domain_pages),
     )
     find_duplicate = None
     if settings.distinct:

@@ -154,7 +154,7 @@ def _explain_waiting_link(directory: Path, store: CollectionStore, entry: Fronti
         vsm = MultilingualVsm(topic, vector_source=load_vector_source(settings.embedding))
         strategy.bind(StrategyContext(topic, vsm, Random(0)))
         strategy.restore_state(learned.get("strategy"))
-        link_filter = LinkFilter(trap_detector=TrapDetector(), domain_monitor=DomainMonitor(topic.tokens))
+        link_filter = LinkFilter(trap_detector=TrapDetector(), domain_monitor=DomainMonitor())
         restore_link_rules(link_filter, learned)
         return dict(list_score_parts(entry.link, entry.priority, strategy.explain(entry.link), link_filter))
     return dict(entry.priority.parts)

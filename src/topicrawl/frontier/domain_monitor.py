@@ -31,10 +31,12 @@ _WINDOW = 6  # pages; the weight of a page in the moving average is one part of 
 _TOLERATED_BADNESS = 0.6
 _DEMOTED_FACTOR = 0.25
 _MIN_NOVELTY = 0.05  # share of new words below which a page repeats the recent pages of its domain
+_MIN_DISTINCT_WORDS = 5  # distinct words that are necessary to rate a page: images and forms have few
 _MIN_WORDS = 20  # words of a page that are necessary to recognise stuffing
 _SHORT_PAGE_WORDS = 50  # words below which the limits of stuffing are doubled, because titles and menus weigh more
 _SAMPLE_WORDS = 400  # words of a page that are counted
 _MIN_MIRRORS = 3  # mirrors that a domain must have before its unknown hosts are demoted
+_MAX_COMPARED_WORDS = 2000  # words of a page up to which all words are compared, not a sample
 _MAX_HOSTS = 200  # hosts per domain whose pages are counted
 _MAX_PATHS = 2000  # paths per domain that are remembered
 _MAX_NEW_FETCHES = 4  # concurrent fetches from a domain that is new or suspected, or from new hosts of a domain
@@ -44,7 +46,10 @@ _MAX_SAVED_DOMAINS = 2000
 
 # On 2,700 pages of manuals and of university sites, the two most frequent words are at most 16 % of the words of 95 %
 # of the pages, the five most frequent words 28 %, and the distinct words at least 23 % of the first 400 words.
-_STUFFED_TOPIC_SHARE = (0.12, 0.2)  # share of topic words from which a page is suspicious, and entirely stuffed
+_STUFFED_TOPIC_SHARE = (
+    0.12,
+    0.2,
+)  # share of the two most frequent topic words of a suspicious and of a stuffed page
 _STUFFED_TOP_SHARE = (0.3, 0.4)  # the same for the share of the five most frequent words with four letters or more
 _STUFFED_TYPE_SHARE = (0.25, 0.15)  # the same for the share of distinct words
 
@@ -86,8 +91,8 @@ class _DomainRecord:
 class DomainMonitor:
     """Monitor of the pages of registered domains.
 
-    `topic_words` are in lower case. `max_pages` is the page budget of a domain (0: no limit), `max_domains` the number
-    of domains in memory.
+    `topic_words` are in lower case, without stop words. `max_pages` is the page budget of a domain (0: no limit),
+    `max_domains` the number of domains in memory.
 
     >>> monitor = DomainMonitor(frozenset({"dengue", "fever"}))
     >>> for number in range(20):
@@ -118,10 +123,13 @@ class DomainMonitor:
         record.pages += 1
         self._remember_path(record, url)
         record.memory = record.memory or NoveltyMemory()
-        slots = self._slots.find_slots(words)
-        is_first = not record.memory.slots_used
-        repeats = record.memory.add_page(slots) < _MIN_NOVELTY and not is_first
+        # A sample would miss a short text below the long menu of a manual.
+        slots = self._slots.find_slots(words, sample=len(words) > _MAX_COMPARED_WORDS)
         self._count_host(record, url, is_copy=False)
+        if len(slots) < _MIN_DISTINCT_WORDS:
+            self._classify(self.get_domain(url), record)
+            return
+        repeats = record.memory.add_page(slots) < _MIN_NOVELTY
         self._update(url, record, 1.0 if repeats else measure_stuffing(words, self._topic_words))
 
     def add_duplicate(self, url: str, original: str) -> None:
@@ -240,7 +248,7 @@ def measure_stuffing(words: Sequence[str], topic_words: frozenset[str]) -> float
     if len(sample) < _MIN_WORDS:
         return 0.0
     counts = Counter(sample)
-    topic = sum(counts[word] for word in topic_words)
+    topic = sum(sorted((counts[word] for word in topic_words), reverse=True)[:2])
     top = sorted((count for word, count in counts.items() if len(word) > 3), reverse=True)[:5]
     size = len(sample) if len(sample) >= _SHORT_PAGE_WORDS else 2 * len(sample)
     return max(

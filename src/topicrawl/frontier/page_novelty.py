@@ -31,9 +31,9 @@ class WordSlots(dict[str, int]):
         slot = self[word] = crc32(word.encode("utf-8", "replace")) % _SLOT_COUNT if word.isalpha() else -1
         return slot
 
-    def find_slots(self, words: Sequence[str]) -> set[int]:
-        """Return the slots of a sample of the words of a page. `words` are in lower case."""
-        slots = set(map(self.__getitem__, _sample_words(words)))
+    def find_slots(self, words: Sequence[str], *, sample: bool = True) -> set[int]:
+        """Return the slots of all words of a page, or of a sample. `words` are in lower case."""
+        slots = set(map(self.__getitem__, _sample_words(words) if sample else words))
         slots.discard(-1)
         return slots
 

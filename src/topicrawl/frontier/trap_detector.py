@@ -116,20 +116,27 @@ class TrapDetector:
         is_same = self._compare_words(url, slots)
         if self.is_exhausted(url, source):
             self._extend_run(url, source)
+        if self._matches_exhausted_pattern(url):
             return
+        pattern = extract_pattern(url)
         for key, patience in self._list_patterns(url):
             memory = self._memories.pop(key, None) or NoveltyMemory()
             self._memories[key] = memory
             self._drop_oldest(self._memories)
-            # The same words are stronger evidence than known words.
-            weight = 2 if is_same else 1
-            memory.repetitive_pages = memory.repetitive_pages + weight if memory.add_page(slots) < self._novelty else 0
+            is_repetitive = memory.add_page(slots) < self._novelty
+            # The files of a directory have less in common than the URLs of a pattern: only the same words count.
+            if is_repetitive and (is_same or key == pattern or key.endswith("?*")):
+                # The same words are stronger evidence than known words.
+                memory.repetitive_pages += 2 if is_same else 1
+            else:
+                memory.repetitive_pages = 0
             self._mark_if_exhausted(key, memory, patience)
 
     def add_duplicate(self, url: str, source: str = "") -> None:
         """Learn from a page that repeats a stored page, and is not stored itself. It counts as without new words."""
         if self.is_exhausted(url, source):
             self._extend_run(url, source)
+        if self._matches_exhausted_pattern(url):
             return
         for key, patience in self._list_patterns(url):
             memory = self._memories.setdefault(key, NoveltyMemory())
@@ -139,12 +146,7 @@ class TrapDetector:
 
     def is_exhausted(self, url: str, source: str = "") -> bool:
         """Return whether the URL belongs to an exhausted pattern, or `source` is a page that repeats several others."""
-        if source and source in self._repeating:
-            return True
-        # Called for every link of every page, and most hosts have no trap: check the host first.
-        if get_host(url) not in self._exhausted_by_host:
-            return False
-        return extract_pattern(url) in self._exhausted or extract_group(url) in self._exhausted
+        return (source != "" and source in self._repeating) or self._matches_exhausted_pattern(url)
 
     @property
     def has_exhausted_patterns(self) -> bool:
@@ -176,6 +178,12 @@ class TrapDetector:
             memory = self._memories[key] = NoveltyMemory()
             memory.repetitive_pages, memory.previous_slots = repetitive_pages, array("H", before)
             memory.restore_seen_slots(b64decode(seen))
+
+    def _matches_exhausted_pattern(self, url: str) -> bool:
+        # Called for every link of every page, and most hosts have no trap: check the host first.
+        if get_host(url) not in self._exhausted_by_host:
+            return False
+        return extract_pattern(url) in self._exhausted or extract_group(url) in self._exhausted
 
     def _list_patterns(self, url: str) -> list[tuple[str, int]]:
         """Return the distinct patterns of a URL, each with its patience."""
