@@ -13,7 +13,7 @@ from topicrawl.engine.context import CrawlContext
 from topicrawl.engine.lease_filter import LeaseFilter
 from topicrawl.engine.link_filter import LinkFilter
 from topicrawl.engine.sinks import NullSink
-from topicrawl.frontier.base import NO_LIMITS, FrontierRules, Lease, Offer
+from topicrawl.frontier.base import NO_LIMITS, FrontierRules, Lease, LeaseLimits, Offer
 from topicrawl.frontier.domain_monitor import DomainMonitor
 from topicrawl.frontier.memory import MemoryFrontier
 from topicrawl.frontier.trap_detector import TrapDetector
@@ -81,6 +81,21 @@ def test_demoted_links_wait_while_the_hosts_of_other_links_are_delayed() -> None
         await frontier.complete(second, "fetched")
         (third,) = await leases.lease_links(context, 8, limits=NO_LIMITS)
         assert third.link.url == TRAP
+
+    run(test)
+
+
+def test_poor_links_wait_as_before() -> None:
+    async def test(context: CrawlContext, leases: LeaseFilter, clock: Clock) -> None:
+        poor = Offer(Link("http://poor.example/"), Priority(0.1))
+        await context.frontier.add([Offer(Link(GOOD), Priority(0.5)), poor, Offer(Link(TRAP), Priority(-1.5))])
+        limits = LeaseLimits(focus=0.4)
+        (first,) = await leases.lease_links(context, 8, limits=limits)
+        assert first.link.url == GOOD
+        assert await leases.lease_links(context, 8, limits=limits) == []
+        (second,) = await leases.lease_links(context, 8, limits=LeaseLimits(focus=0.4, max_poor=2))
+        assert second.link.url == poor.link.url
+        assert second.is_poor
 
     run(test)
 

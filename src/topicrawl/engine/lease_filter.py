@@ -13,8 +13,8 @@ from topicrawl.engine.context import CrawlContext
 from topicrawl.frontier.base import Lease, LeaseLimits
 from topicrawl.models import Refusal
 
-#: A fraction of the best score that is below all scores but those of demoted links, which are negative.
-_ANY_BETTER_LINK = 1e-9
+#: Focus by which every link is poor as long as a link with a positive score waits, is expected or is being fetched.
+_NO_OTHER_LINK = 1e9
 _TURN_SECONDS = 0.25  # seconds between two turns of the hosts of a domain that has enough concurrent fetches
 _MAX_TURN_SECONDS = 60.0
 _MAX_DOMAINS = 1000  # domains whose next turns are stored
@@ -29,13 +29,13 @@ class LeaseFilter:
     async def lease_links(self, context: CrawlContext, count: int, *, limits: LeaseLimits) -> list[Lease]:
         """Lease up to `count` links. Lease demoted links only if no other link waits, is expected or is being fetched.
 
-        The poor links of the focus, and links whose hosts failed and wait for long, do not count as others.
+        Links whose hosts failed and wait for long do not count as others.
         """
         frontier = context.frontier
         if not _holds_links_back(context, limits):
             return await frontier.lease(count, limits)
         leases = await frontier.lease(count, replace(limits, min_score=0.0))
-        return leases or await frontier.lease(count, LeaseLimits(limits.min_score, _ANY_BETTER_LINK))
+        return leases or await frontier.lease(count, LeaseLimits(limits.min_score, _NO_OTHER_LINK))
 
     async def seconds_until_ready(self, context: CrawlContext, limits: LeaseLimits) -> float | None:
         """Return the seconds until `lease_links` can return a link, or None if it never can."""
@@ -44,7 +44,7 @@ class LeaseFilter:
             return await frontier.seconds_until_ready(limits)
         waits = [
             await frontier.seconds_until_ready(replace(limits, min_score=0.0)),
-            await frontier.seconds_until_ready(LeaseLimits(limits.min_score, _ANY_BETTER_LINK)),
+            await frontier.seconds_until_ready(LeaseLimits(limits.min_score, _NO_OTHER_LINK)),
         ]
         return min((wait for wait in waits if wait is not None), default=None)
 
