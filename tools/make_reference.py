@@ -12,6 +12,7 @@ import click
 
 from topicrawl import cli, models, strategies
 from topicrawl.cli import crawl_metrics
+from topicrawl.cli.crawl import format_default
 from topicrawl.cli.strategies import describe_strategy
 from topicrawl.collection.export.rows import list_columns
 from topicrawl.lab import bootstrap, oracle, rank_correlation, sampled_recall
@@ -54,7 +55,7 @@ def render_settings() -> str:
     text += "the TOML file given with `--config`. Options override the file.\n\n"
     text += "| setting | type | default | description |\n|---|---|---|---|\n"
     for name, setting in list_settings().items():
-        default = "none" if setting.default in ("", ()) else setting.default
+        default = format_default(setting.default)
         kind = "list of str" if setting.kind is tuple else setting.kind.__name__
         text += f"| `{name}` | {kind} | {default} | {setting.help.replace('|', chr(92) + '|')} |\n"
     return text

@@ -30,6 +30,7 @@ from topicrawl.engine.backlink_lookup import BacklinkLookup
 from topicrawl.engine.checkpoint import Checkpoint
 from topicrawl.engine.context import CrawlContext, FindDuplicateFunction
 from topicrawl.engine.crawl import Crawl, build_seed_links
+from topicrawl.engine.identity import build_identity, check_identity
 from topicrawl.engine.limits import CrawlLimits, StopReason
 from topicrawl.engine.link_filter import LinkFilter
 from topicrawl.engine.recall_estimate import RecallMonitor
@@ -40,13 +41,15 @@ from topicrawl.engine.reviewer import Reviewer
 from topicrawl.engine.sinks import CollectionSink
 from topicrawl.engine.steering import Steering, create_steering
 from topicrawl.engine.user_feedback import UserFeedback
-from topicrawl.errors import IdentityError, SettingError
+from topicrawl.errors import SettingError
 from topicrawl.fetch.chat_client import ChatClient, is_local_host
 from topicrawl.fetch.guard import AddressGuard, parse_networks
+from topicrawl.fetch.host_groups import GroupDelays
 from topicrawl.fetch.http import HttpClient, HttpSettings
 from topicrawl.fetch.polite import PoliteFetcher
 from topicrawl.fetch.replay import Recording
 from topicrawl.frontier.base import Frontier, FrontierRules
+from topicrawl.frontier.domain_monitor import DomainMonitor
 from topicrawl.frontier.redis.address import strip_password
 from topicrawl.frontier.trap_detector import TrapDetector
 from topicrawl.frontier.url_limits import UrlLimits
@@ -73,7 +76,7 @@ from topicrawl.sessions import read_labelled_sessions
 from topicrawl.settings import Settings, check_seeds, is_on_hosts, parse_stored_settings
 from topicrawl.strategies.base import Strategy, StrategyContext
 from topicrawl.strategies.training.training_data import TrainingData, UrlsOnlyTrainingData, get_example_pages
-from topicrawl.text.embedding import BUILT_IN, load_vector_source
+from topicrawl.text.embedding import load_vector_source
 from topicrawl.topic import Topic
 from topicrawl.urls import canonicalize_url
 
@@ -82,21 +85,6 @@ log = logging.getLogger("topicrawl")
 _REVIEWER_TIMEOUT = 120.0  # seconds of one call to the reviewer; a model on the same machine may be slow
 #: Media types in the Accept header: those that the parsers can read.
 ACCEPTED_MEDIA_TYPES = ("text/html", "application/xhtml+xml", "text/plain")
-
-
-def build_identity(topic: Topic, settings: Settings) -> dict[str, JsonValue]:
-    """Return the topic words, strategy, judge and embedding of a crawl.
-
-    A directory can only be resumed with the same values. The built-in embedding is left out, as in crawls of versions
-    without this setting.
-    """
-    words: dict[str, JsonValue] = {"words": dict(topic.words)}
-    for language, translated in topic.translations.items():
-        words[f"words in {language}"] = dict(translated)
-    # Version 0.1 stored no judge if it was the cosine similarity.
-    judge: dict[str, JsonValue] = {} if settings.has_cosine_judge else {"judge": settings.judge}
-    embedding: dict[str, JsonValue] = {} if settings.embedding == BUILT_IN else {"embedding": settings.embedding}
-    return {**words, "strategy": settings.strategy, **judge, **embedding}
 
 
 @asynccontextmanager
@@ -312,6 +300,7 @@ def _build_fetcher(
         robots=settings.robots,
         on_crawl_delay=frontier.set_host_delay,
         is_in_scope=_build_scope(settings),
+        group_delays=GroupDelays(settings.delay / 4, domain=settings.domain_delay, address=settings.address_delay),
     )
     if session is not None:
         polite.share_host_slots(session.frontier.host_leases)
@@ -347,6 +336,7 @@ def _build_base_components(
         scope=_build_scope(settings),
         user_feedback=UserFeedback(topic.lexicon, topic.tokens),
         guard=AddressGuard(parse_networks(settings.allow_net)),
+        domain_monitor=DomainMonitor(topic.tokens - topic.lexicon.stop_words, max_pages=settings.domain_pages),
     )
     find_duplicate = None
     if settings.distinct:
@@ -484,28 +474,6 @@ def _serialize_settings(settings: Settings) -> dict[str, JsonValue]:
     # Other users may read the stored settings.
     values |= {name: strip_password(values[name]) for name in ("frontier", "proxy", "searxng")}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-
-
-def check_identity(directory: Path, stored: JsonValue, requested: JsonValue) -> None:
-    """Raise `IdentityError` if the stored identity of a crawl differs from the requested one."""
-    if not isinstance(stored, dict) or not isinstance(requested, dict):
-        return
-    for name in dict.fromkeys((*requested, *stored)):
-        if stored.get(name) != requested.get(name):
-            default = BUILT_IN if name == "embedding" else None
-            before, now = (_format_identity_value(table.get(name, default)) for table in (stored, requested))
-            difference = f"{before}, not {now}"
-            raise IdentityError(
-                f"{directory} contains a crawl with another {name}: {difference}; choose another directory with --out",
-                difference,
-            )
-
-
-def _format_identity_value(value: JsonValue) -> str:
-    """Format one value of the identity for an error message. Word weights of 1 are omitted."""
-    if not isinstance(value, dict):
-        return "none" if value is None else str(value)
-    return " ".join(word if weight == 1.0 else f"{word}={weight}" for word, weight in value.items())
 
 
 def load_topic_and_settings(directory: Path, overrides: Mapping[str, object]) -> tuple[Topic, Settings]:

@@ -48,6 +48,7 @@ class Failure(StrEnum):
     ENCRYPTED = "encrypted"  # the document requires a password
     NO_READER = "no_reader"  # the reader for this document format is not installed
     HOST_LEASE_EXPIRED = "turn_over"  # shared crawl: the host lease expired before the request; fetched later
+    ADDRESS_BUSY = "address_busy"  # other hosts of the same IP address or registered domain come first; fetched later
     NOT_RECORDED = "not_recorded"  # replay only: the URL is not in the recording
 
 
@@ -71,6 +72,7 @@ class Refusal(StrEnum):
     TOO_LONG = "url_too_long"  # the URL, its path or its query exceeds the limits
     REPEATING = "repeating_path"  # the path repeats the same segment
     HOST_BUDGET = "host_budget"  # the host has reached `host_pages` pages
+    DOMAIN_BUDGET = "domain_budget"  # the registered domain has reached `domain_pages` pages
     BLOCKED_PORT = "blocked_port"  # the port belongs to another service, such as a mail server or a database
     OUT_OF_SCOPE = "out_of_scope"  # not in the recording, or outside the hosts in `only`
     STRATEGY = "strategy"  # the strategy decided not to follow the link

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
+from types import UnionType
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from topicrawl import strategies
@@ -53,6 +54,12 @@ class Settings:
     seconds: Annotated[float, "Stop after this many seconds; 0: no limit."] = 0.0
     stop_when_found: Annotated[float, "Stop at this estimated recall, a number from 0 to 1; 0: never."] = 0.0
     delay: Annotated[float, "Seconds between two requests to a host; a longer Crawl-delay takes precedence."] = 1.0
+    domain_delay: Annotated[
+        float | None, "Seconds between two requests to the hosts of a registered domain; auto: a quarter of --delay."
+    ] = None
+    address_delay: Annotated[
+        float | None, "Seconds between two requests to the hosts of an IP address; auto: a quarter of --delay."
+    ] = None
     concurrency: Annotated[int, "Maximum number of concurrent fetches, each on a different host."] = 64
     min_score: Annotated[float, "Do not fetch links that score less, such as 0.1; 0: no limit."] = 0.0
     focus: Annotated[float, "Links scoring below this fraction of the best waiting link are poor; 0: none is."] = 0.4
@@ -61,6 +68,7 @@ class Settings:
     distinct: Annotated[bool, "Do not store exact duplicates and near-duplicates."] = True
     main_text: Annotated[bool, "Judge pages by their main text, without menus and footers."] = False
     host_pages: Annotated[int, "Maximum number of pages per host; 0: no limit."] = 5000
+    domain_pages: Annotated[int, "Maximum number of pages per registered domain; 0: no limit."] = 20_000
     depth: Annotated[int, "Maximum number of links between a seed and a page."] = 64
     url_length: Annotated[int, "Maximum length of a URL; longer ones are not followed."] = 2000
     timeout: Annotated[float, "Timeout of one request in seconds."] = 30.0
@@ -180,6 +188,8 @@ def list_settings() -> dict[str, SettingInfo]:
     infos = {}
     for item in dataclasses.fields(Settings):
         kind, sentence = get_args(hints[item.name])
+        if isinstance(kind, UnionType):  # a number, or None for a value that depends on other settings
+            kind = get_args(kind)[0]
         infos[item.name] = SettingInfo(get_origin(kind) or kind, item.default, sentence)
     return infos
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from tests.helpers.visits import bind_strategy, build_visit
 
-from topicrawl.engine.link_filter import TRAP_PENALTY, LinkFilter
+from topicrawl.engine.link_filter import DEMOTION, LinkFilter
 from topicrawl.engine.scheduling import OutlinkDecision, build_offers, score_outlinks
 from topicrawl.engine.user_feedback import UserFeedback
 from topicrawl.errors import StrategyError
@@ -107,14 +107,14 @@ def test_feedback_and_suspected_traps_change_the_priority_and_its_parts() -> Non
         traps.add_page(f"{C}calendar/{number}", ("same", "words"), f"{C}calendar/{number - 1}")
     link_filter = LinkFilter(trap_detector=traps, user_feedback=feedback)
     trap = f"{C}calendar/2000"
-    assert link_filter.is_suspected_trap(Link(trap))
+    assert link_filter.is_demoted(Link(trap))
     (boosted, demoted) = score_outlinks(build_visit(A, [B, trap]), Fixed(0.5, 0.5), link_filter)
     assert boosted.priority is not None
     assert demoted.priority is not None
     assert boosted.priority.score > 0.5
     assert [name for name, _ in boosted.priority.parts] == ["feedback"]
-    assert demoted.priority.score == 0.5 - TRAP_PENALTY
-    assert demoted.priority.parts == (("trap", -TRAP_PENALTY),)
+    assert demoted.priority.score == 0.5 - DEMOTION
+    assert demoted.priority.parts == (("trap", -DEMOTION),)
 
 
 def test_a_visit_without_page_has_no_out_links() -> None:

@@ -1,27 +1,32 @@
-"""Traps use at most a twentieth of the fetches with the default limits."""
+"""Traps use at most a twentieth of the fetches with the default limits; endless traps are refused."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from random import Random
 
 import pytest
+from tests.helpers.live_site import live_site
 from tests.helpers.markers import LONG
 
 from topicrawl import parse
+from topicrawl.builder import open_crawl
+from topicrawl.cli.why import explain_url
 from topicrawl.engine.context import CrawlContext
 from topicrawl.engine.crawl import Crawl, build_seed_links
-from topicrawl.engine.limits import CrawlLimits
+from topicrawl.engine.limits import CrawlLimits, StopReason
 from topicrawl.engine.link_filter import LinkFilter
 from topicrawl.engine.sinks import NullSink
 from topicrawl.frontier.base import FrontierRules
 from topicrawl.frontier.memory import MemoryFrontier
 from topicrawl.frontier.trap_detector import TrapDetector
 from topicrawl.frontier.url_limits import UrlLimits
-from topicrawl.models import Link, Response
+from topicrawl.models import Link, Refusal, Response
 from topicrawl.relevance.vsm import Vsm
+from topicrawl.settings import Settings
 from topicrawl.strategies import create_strategy
 from topicrawl.strategies.base import StrategyContext
 from topicrawl.topic import Topic
@@ -119,3 +124,28 @@ def test_a_finite_site_from_one_mould_is_crawled_to_its_end() -> None:
 
     visits = asyncio.run(run_crawl("/n/0", mould, "best_first", 0))
     assert {f"/n/{number}" for number in range(200)} <= set(visits)
+
+
+def answer_calendar(path: str) -> tuple[int, Mapping[str, str], bytes]:
+    """Serve a calendar in which each month links to the next."""
+    if not path.startswith("/month/"):
+        return 404, {}, b"no such page"
+    number = int(path.rpartition("/")[2])
+    text = f"<p>No dengue fever events in month {number}.</p>"
+    return 200, {}, f'{text}<a href="/month/{number + 1}">dengue fever events</a>'.encode()
+
+
+def test_an_endless_trap_is_refused_in_a_real_crawl(tmp_path: Path) -> None:
+    async def run(seed: str) -> list[str]:
+        settings = Settings(pages=200, delay=0.0, allow_net=("127.0.0.0/8",), documents=False, strategy="best_first")
+        async with open_crawl(tmp_path / "crawl", TOPIC, [seed], settings) as crawl:
+            visits = [visit.link.url async for visit in crawl.visits()]
+        assert crawl.stop_reason is StopReason.EMPTY
+        return visits
+
+    with live_site(answer_calendar) as (url, _):
+        visits = asyncio.run(run(f"{url}/month/0"))
+    assert 16 < len(visits) < 40
+    explanation = explain_url(tmp_path / "crawl", f"{url}/month/{len(visits)}")
+    assert explanation.reason == Refusal.TRAP
+    assert explanation.chain[-1].parts["trap"] == -2.0

@@ -90,24 +90,64 @@ def test_a_trap_is_detected_soon(page: Page, within: int) -> None:
 
 
 @pytest.mark.parametrize("page", [article, note, stub, table, buried])
-def test_a_genuine_series_is_not_a_trap(page: Page) -> None:
+@pytest.mark.parametrize("url", ["https://example.org/series/{}", "https://example.org/words/{}"])
+def test_a_genuine_series_is_not_a_trap(page: Page, url: str) -> None:
     detector, draw = TrapDetector(), random.Random(4)
     for number in range(400):
-        detector.add_page(f"https://example.org/series/{number}", page(number, draw))
-        assert not detector.is_exhausted("https://example.org/series/99999"), number
+        name = number if "series" in url else WORDS[number]
+        detector.add_page(url.format(name), page(number, draw))
+        assert not detector.is_exhausted(url.format(99999)), number
 
 
-def test_pages_without_a_variable_part_are_never_traps() -> None:
-    detector = TrapDetector(patience=2)
-    for _ in range(50):
-        detector.add_page("https://example.org/about", ["the", "same"])
+def test_soft_404_pages_exhaust_their_directory() -> None:
+    detector, draw = TrapDetector(), random.Random(6)
+    for _ in range(12):
+        name = "-".join(draw.sample(WORDS, 3))
+        detector.add_page(f"https://example.org/wiki/{name}", ["the", "page", *name.split("-"), "does", "not", "exist"])
+    assert detector.is_exhausted("https://example.org/wiki/another-name")
     assert not detector.is_exhausted("https://example.org/about")
+
+
+def test_combined_filters_exhaust_all_queries_of_a_path() -> None:
+    detector, draw = TrapDetector(), random.Random(7)
+    names = ["colour", "size", "brand", "price", "sort", "page"]
+    for number in range(40):
+        query = "&".join(f"{name}={number}" for name in draw.sample(names, draw.randrange(1, 6)))
+        detector.add_page(f"https://example.org/shop?{query}", ["twelve", "nets", "for", "sale"])
+    assert detector.is_exhausted("https://example.org/shop?material=cotton")
+
+
+def test_links_on_pages_with_the_same_words_are_suspected() -> None:
+    detector = TrapDetector()
+    urls = [f"https://example.org/{'x' * number}/y/" for number in range(1, 5)]
+    for url in urls:
+        assert not detector.is_exhausted("https://example.org/new/", source=url)
+        detector.add_page(url, ["the", "same", "page"])
+    assert all(detector.is_exhausted("https://example.org/new/", source=url) for url in urls)
+    assert not detector.is_exhausted("https://example.org/new/", source="https://example.org/")
+
+
+def test_duplicates_exhaust_a_pattern() -> None:
+    detector = TrapDetector()
+    for number in range(6):
+        assert not detector.is_exhausted("https://example.org/print/99")
+        detector.add_duplicate(f"https://example.org/print/{number}")
+    assert detector.is_exhausted("https://example.org/print/99")
+
+
+def test_a_run_of_exhausted_pages_is_endless() -> None:
+    detector, source = TrapDetector(patience=2, max_run=4), "https://example.org/"
+    for number in range(10):
+        url = f"https://example.org/month/{number}"
+        assert detector.is_endless(url, source) == (number > 4)
+        detector.add_page(url, ["no", "events", "in", "this", "month"], source)
+        source = url
 
 
 def test_a_page_with_new_words_resets_the_count() -> None:
     detector, draw = TrapDetector(patience=10), random.Random(1)
     for number in range(100):
-        page = article(number, draw) if number % 9 == 0 else calendar(0, draw)
+        page = article(number, draw) if number % 5 == 0 else calendar(0, draw)
         detector.add_page(f"https://example.org/mixed/{number}", page)
     assert not detector.is_exhausted("https://example.org/mixed/1")
 
@@ -182,4 +222,4 @@ def test_memory_is_bounded() -> None:
 def test_overlong_tokens_are_not_cached() -> None:
     detector = TrapDetector()
     detector.add_page("https://example.org/1", ["x" * 100_000, "owls"])
-    assert list(detector._slots) == ["owls"]
+    assert max(map(len, detector._slots)) < 10

@@ -52,7 +52,9 @@ def make_chain_site(length: int) -> SiteAnswer:
         number = path[1:]
         if not number.isdecimal() or int(number) >= length:
             return 404, {}, b"no such page"
-        words = f"dengue fever {'abcdefghij'[int(number) % 10] * 5} and mosquitoes, page {number}"
+        # Each page has words of its own: the crawler refuses an endless chain of pages without new words as a trap.
+        own = "".join("abcdefghij"[int(digit)] for digit in number)
+        words = f"dengue fever {own[-1] * 5} and mosquitoes, page {number} {own}um {own}or {own}en"
         links = f'<p><a href="/{int(number) + 1}">dengue {int(number) + 1}</a> <a href="/secret">x</a></p>'
         return 200, {}, f"<title>Page {number}</title><p>{words}</p>{links}".encode()
 

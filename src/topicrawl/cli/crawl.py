@@ -51,6 +51,17 @@ _DISPLAY_INTERVAL = 0.25  # seconds between two updates of the display
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+def format_default(value: object) -> str:
+    """Return the default value of a setting for the help text.
+
+    >>> format_default(()), format_default(None), format_default(1.0)
+    ('none', 'auto', '1.0')
+    """
+    if value is None:
+        return "auto"
+    return "none" if value in ("", ()) else str(value)
+
+
 def _add_setting_options(function: Function) -> Function:
     """Add an option for every setting. The value of an option that the user does not give is None."""
     for name, known in reversed(list_settings().items()):
@@ -64,7 +75,7 @@ def _add_setting_options(function: Function) -> Function:
             multiple=known.kind is tuple,
             default=None,
             metavar={int: "N", float: "X", str: "TEXT", tuple: "TEXT"}.get(known.kind),
-            help=f"{known.help} [default: {'none' if known.default in ('', ()) else known.default}]",
+            help=f"{known.help} [default: {format_default(known.default)}]",
         )
         function = decorate(function)
     return function
@@ -192,7 +203,8 @@ def _resolve_crawl(options: CrawlOptions) -> tuple[Path, Topic, Settings]:
     Options override the stored settings. A worker that joins a shared crawl has its page limit by default. Raise
     `IdentityError` if the directory contains a crawl for another topic.
     """
-    from topicrawl.builder import build_identity, check_identity, load_topic_and_settings
+    from topicrawl.builder import load_topic_and_settings
+    from topicrawl.engine.identity import build_identity, check_identity
 
     topic = options.load_topic()
     directory = options.resolve_directory(topic)

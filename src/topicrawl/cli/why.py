@@ -133,10 +133,16 @@ def _list_labels(store: CollectionStore, visit: StoredVisit) -> list[PageLabel]:
 def _explain_waiting_link(directory: Path, store: CollectionStore, entry: FrontierEntry) -> dict[str, float]:
     """Return the parts of the score of a waiting link, by the last saved state of the strategy.
 
-    A strategy that gives no explanations has the parts that were computed when the link was found.
+    A strategy that gives no explanations has the parts that were computed when the link was found. The demotion by the
+    rules for traps and domains is a part as well.
     """
     from topicrawl import strategies
     from topicrawl.builder import load_topic_and_settings
+    from topicrawl.engine.checkpoint import restore_link_rules
+    from topicrawl.engine.link_filter import LinkFilter
+    from topicrawl.engine.scheduling import list_score_parts
+    from topicrawl.frontier.domain_monitor import DomainMonitor
+    from topicrawl.frontier.trap_detector import TrapDetector
     from topicrawl.relevance.multilingual import MultilingualVsm
     from topicrawl.strategies.base import StrategyContext
     from topicrawl.text.embedding import load_vector_source
@@ -148,8 +154,9 @@ def _explain_waiting_link(directory: Path, store: CollectionStore, entry: Fronti
         vsm = MultilingualVsm(topic, vector_source=load_vector_source(settings.embedding))
         strategy.bind(StrategyContext(topic, vsm, Random(0)))
         strategy.restore_state(learned.get("strategy"))
-        if parts := strategy.explain(entry.link):
-            return dict(parts)
+        link_filter = LinkFilter(trap_detector=TrapDetector(), domain_monitor=DomainMonitor())
+        restore_link_rules(link_filter, learned)
+        return dict(list_score_parts(entry.link, entry.priority, strategy.explain(entry.link), link_filter))
     return dict(entry.priority.parts)
 
 

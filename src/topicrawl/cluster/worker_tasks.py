@@ -52,13 +52,13 @@ class ScoreSubmitter:
             await self.rescore_links(scores)
 
     async def rescore_links(self, scores: Mapping[str, float]) -> None:
-        """Rescore waiting links in the shared frontier, after applying the user feedback and the trap penalties."""
+        """Rescore waiting links in the shared frontier, after applying the user feedback and the demotions."""
         user_feedback = self.link_filter.user_feedback
         if user_feedback:
             # The feedback may have changed since the links were found, or another worker may have found them.
             for link in await get_waiting_links(self.frontier, list(scores)):
                 user_feedback.adjust_score(link, 0.0)
-        await self.frontier.rescore(self.link_filter.demote_traps(scores))
+        await self.frontier.rescore(self.link_filter.adjust_scores(scores))
 
     def is_responsible(self, url: str) -> bool:
         """Return whether this worker is responsible for the score of a URL."""

@@ -12,12 +12,15 @@ from typing import Any, cast
 
 from topicrawl import strategies
 from topicrawl import topic as topics
-from topicrawl.builder import build_identity, check_identity
 from topicrawl.collection.fact_rows import is_overflow_row, join_fact
 from topicrawl.database import Database, translate_errors
 from topicrawl.doctor.databases import AREA, query_count, set_fact
 from topicrawl.doctor.finding import Finding
+from topicrawl.engine.checkpoint import restore_link_rules
+from topicrawl.engine.identity import build_identity, check_identity
+from topicrawl.engine.link_filter import LinkFilter
 from topicrawl.errors import IdentityError, PluginError, TopicrawlError
+from topicrawl.frontier.domain_monitor import DomainMonitor
 from topicrawl.frontier.trap_detector import TrapDetector
 from topicrawl.models import JsonValue
 from topicrawl.relevance.base import LearnsFromPages
@@ -84,7 +87,7 @@ def _check_learned_state(
     *,
     vector_source: VectorSource,
 ) -> Iterator[Finding]:
-    """Check that the strategy, the relevance model and the trap detector can restore their learned state."""
+    """Check that the strategy, the relevance model and the rules for traps and domains can restore their state."""
     last, learned = query_count(store, "SELECT max(step) FROM visits"), known.get("learned")
     if not isinstance(learned, dict):
         if query_count(store, "SELECT count(*) FROM facts WHERE name = 'learned' AND value != 'null'"):
@@ -101,8 +104,7 @@ def _check_learned_state(
         judge = create_judge(settings.judge, vsm) if settings.has_built_in_judge else None
         if isinstance(judge, LearnsFromPages):
             judge.restore_state(cast(JsonValue, learned.get("judge")))
-        if trap_state := learned.get("trap_detector", learned.get("monotony")):
-            TrapDetector().restore_state(trap_state)
+        restore_link_rules(LinkFilter(trap_detector=TrapDetector(), domain_monitor=DomainMonitor()), learned)
     except PluginError as error:
         yield AREA.problem("learned", f"the learned state cannot be checked: {error}", "correct the plugin")
         return

@@ -163,4 +163,4 @@ class BacklinkLookup(VisitObserver):
         priority = (await self.frontier.get_priorities([url])).get(url)
         if priority is not None:
             score = self._apply_description(priority, text).score
-            await self.frontier.rescore(self.link_filter.demote_traps({url: score}))
+            await self.frontier.rescore(self.link_filter.adjust_scores({url: score}))

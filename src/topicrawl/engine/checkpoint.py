@@ -16,8 +16,10 @@ from topicrawl.collection.directory import Collection
 from topicrawl.collection.page_loader import reload_page
 from topicrawl.collection.store import StoredVisit
 from topicrawl.engine.crawl import Crawl
+from topicrawl.engine.link_filter import LinkFilter
 from topicrawl.engine.sinks import VisitObserver
 from topicrawl.errors import DamagedError
+from topicrawl.frontier.domain_monitor import DomainMonitorState
 from topicrawl.frontier.trap_detector import TrapDetectorState
 from topicrawl.models import Failure, JsonValue, Page, Visit
 from topicrawl.relevance.base import LearnsFromPages
@@ -35,7 +37,8 @@ _INTERVAL_DIVISOR = 20
 
 @dataclass
 class Checkpoint(VisitObserver):
-    """Save and restore the learned state of the strategy, the relevance model and the trap detector."""
+    """Save and restore the learned state of the strategy, the relevance model, the trap detector and the domain
+    monitor."""
 
     collection: Collection
     crawl: Crawl
@@ -64,6 +67,8 @@ class Checkpoint(VisitObserver):
                 learned["judge"] = parts.relevance.get_state()
             if parts.link_filter.trap_detector is not None:
                 learned["trap_detector"] = cast(JsonValue, parts.link_filter.trap_detector.get_state())
+            if parts.link_filter.domain_monitor is not None:
+                learned["domains"] = cast(JsonValue, parts.link_filter.domain_monitor.get_state())
             facts["learned"] = learned
             self.saved_step = self.crawl.step
         self.collection.store.set_facts(facts)
@@ -82,10 +87,7 @@ class Checkpoint(VisitObserver):
             parts.strategy.restore_state(learned.get("strategy"))
             if isinstance(parts.relevance, LearnsFromPages) and "judge" in learned:
                 parts.relevance.restore_state(learned["judge"])
-            # Format 4 and older name this state "monotony".
-            trap_state = learned.get("trap_detector", learned.get("monotony"))
-            if parts.link_filter.trap_detector is not None and trap_state:
-                parts.link_filter.trap_detector.restore_state(cast(TrapDetectorState, trap_state))
+            restore_link_rules(parts.link_filter, learned)
             self.saved_step = int(cast(int, learned.get("step", self.crawl.step)))
         except _INVALID_STATE_ERRORS as error:
             directory = self.collection.directory
@@ -105,7 +107,7 @@ class Checkpoint(VisitObserver):
         self.save()
 
     async def _replay_visits(self) -> None:
-        """Pass the visits after the checkpoint to the strategy and the trap detector again, in their order.
+        """Pass the visits after the checkpoint to the strategy and the link filter again, in their order.
 
         The last scores of the strategy are sent to the frontier, because they may be missing there.
         """
@@ -115,13 +117,12 @@ class Checkpoint(VisitObserver):
             if visit.page is not None and isinstance(parts.relevance, LearnsFromPages):
                 parts.relevance.observe(visit.page)
             parts.strategy.learn(visit)
-            if parts.link_filter.trap_detector is not None and visit.page is not None:
-                parts.link_filter.trap_detector.add_page(visit.link.url, visit.page.words, visit.link.source)
+            parts.link_filter.observe_visit(visit)
             scores = parts.strategy.rescore()
             count += 1
         # The frontier has all earlier scores. The last ones may be missing, so they are sent again.
         if scores:
-            await parts.frontier.rescore(parts.link_filter.demote_traps(scores))
+            await parts.frontier.rescore(parts.link_filter.adjust_scores(scores))
         log.info("replayed %d visits after the last checkpoint", count)
 
     async def _read_unsaved_visits(self) -> AsyncIterator[Visit]:
@@ -154,3 +155,13 @@ def can_learn(strategy: Strategy) -> bool:
     """Return whether the strategy overrides `learn` or `rescore`, so that visits can change its state."""
     kind = type(strategy)
     return kind.learn is not Strategy.learn or kind.rescore is not Strategy.rescore
+
+
+def restore_link_rules(link_filter: LinkFilter, learned: Mapping[str, JsonValue]) -> None:
+    """Restore the trap detector and the domain monitor of a link filter from a saved checkpoint."""
+    # Format 4 and older name this state "monotony".
+    trap_state = learned.get("trap_detector", learned.get("monotony"))
+    if link_filter.trap_detector is not None and trap_state:
+        link_filter.trap_detector.restore_state(cast(TrapDetectorState, trap_state))
+    if link_filter.domain_monitor is not None and (domain_state := learned.get("domains")):
+        link_filter.domain_monitor.restore_state(cast(DomainMonitorState, domain_state))

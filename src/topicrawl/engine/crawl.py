@@ -30,10 +30,10 @@ from msgspec.structs import replace
 from topicrawl.engine import page_processing
 from topicrawl.engine.context import CrawlContext
 from topicrawl.engine.focus import FocusPolicy
+from topicrawl.engine.lease_filter import LeaseFilter
 from topicrawl.engine.limits import CrawlLimits, StopReason
-from topicrawl.engine.link_filter import TRAP_PENALTY
 from topicrawl.engine.retries import RetryPolicy
-from topicrawl.engine.scheduling import build_offers, score_outlinks
+from topicrawl.engine.scheduling import build_offers, list_score_parts, score_outlinks
 from topicrawl.engine.sinks import ProcessedVisit
 from topicrawl.errors import SpaceError, TopicrawlError
 from topicrawl.frontier.base import FETCHED, Completion, Lease, LeaseLimits, Offer
@@ -92,6 +92,7 @@ class Crawl:
         # A share of 1 does not limit poor links, so no link needs to be called poor.
         self._focus = self.limits.focus if self.limits.poor_share < 1 and self.context.strategy.is_focused else 0.0
         self._focus_policy = FocusPolicy(self.limits.poor_share)
+        self._lease_filter = LeaseFilter()
 
     @property
     def last_failure(self) -> str:
@@ -232,17 +233,16 @@ class Crawl:
         if self.paused:
             self._focus_policy.record_page(self.context.clock())
         while not self.paused and not self._get_stop_reason() and (room := self._count_free_slots()) > 0:
-            leases = await self.context.frontier.lease(room, self._get_lease_limits())
+            leases = await self._lease_filter.lease_links(self.context, room, limits=self._get_lease_limits())
+            started = len(self._leases)
             for lease in leases:
-                if lease.priority.score >= 0 and self.context.link_filter.is_suspected_trap(lease.link):
-                    await self.context.frontier.release(lease, count_attempt=False, unused=True)
-                    await self.context.frontier.rescore({lease.link.url: lease.priority.score - TRAP_PENALTY})
-                    continue
-                self._leases[lease.token] = lease
-                self._leased_at[lease.token] = self.context.clock()
-                self._focus_policy.count_fetch(is_poor=lease.is_poor)
-                self._queue.append(lease)
-            if len(self._leases) or not leases:
+                if await self._lease_filter.accept_lease(self.context, lease, running=self._leases.values()):
+                    self._leases[lease.token] = lease
+                    self._leased_at[lease.token] = self.context.clock()
+                    self._focus_policy.count_fetch(is_poor=lease.is_poor)
+                    self._queue.append(lease)
+            # Refused links have made room for others.
+            if len(self._leases) - started == len(leases):
                 break
         while self._queue and len(self._tasks) < self.limits.concurrency and not self._interrupt_reason:
             task = asyncio.create_task(self._fetch_link(self._queue.popleft()))
@@ -295,10 +295,10 @@ class Crawl:
             wait = min(wait, self._deadline - self.context.clock())
             if self._count_free_slots() > 0 and not self.paused:
                 limits = self._get_lease_limits()
-                ready = await self.context.frontier.seconds_until_ready(limits)
+                ready = await self._lease_filter.seconds_until_ready(self.context, limits)
                 wait = min(wait, inf if ready is None else ready or _POLL_SECONDS)
-                if limits.focus:
-                    # Poor links are held back. A slow fetch of a good link may release them.
+                if limits.focus or self.context.link_filter.demotes_links:
+                    # Poor or demoted links are held back. A slow fetch of a good link may release them.
                     wait = min(wait, _RECHECK_SECONDS)
         elif self._leased_at and self.limits.pages:
             # The running fetches may reach the page limit; slow ones are replaced by other links.
@@ -452,8 +452,9 @@ class Crawl:
         if is_costly:
             await asyncio.sleep(0)  # other tasks run between the steps of a large page
         stored_step = self.context.sink.find_stored_step(link)
-        if self.context.stores_score_parts and (reasons := self.context.strategy.explain(link)):
-            priority = replace(priority, parts=reasons)
+        if self.context.stores_score_parts:
+            reasons = self.context.strategy.explain(link)
+            priority = replace(priority, parts=list_score_parts(link, priority, reasons, self.context.link_filter))
         relevance = self.context.relevance.score(page) if page is not None else None
         visit = Visit(
             stored_step or self.step + 1,
@@ -475,6 +476,8 @@ class Crawl:
         if page is not None and failure is None and isinstance(self.context.relevance, LearnsFromPages):
             self.context.relevance.observe(page)
         self.context.strategy.learn(visit if failure is None else replace(visit, page=None))
+        # Before the links are scored: the page decides whether its links lead into a trap.
+        self.context.link_filter.observe_visit(visit)
         outlinks = score_outlinks(visit, self.context.strategy, self.context.link_filter)
         if stored_step is None:
             self._count_visit(visit)

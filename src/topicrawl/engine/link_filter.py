@@ -1,7 +1,8 @@
-"""Link filter: decide which links may be followed.
+"""Link filter: decide which links may be followed, and which links are demoted.
 
-Links that a rule forbids never reach the strategy; each gets a named refusal. Links into a suspected trap are not
-refused but ranked below all others, because a finite site with uniform pages looks like a trap.
+Links that a rule forbids never reach the strategy; each gets a named refusal. Links into a suspected trap, and links to
+registered domains of spam or mirrors, are not refused but ranked below all others, because a finite site with uniform
+pages looks like a trap.
 """
 
 from __future__ import annotations
@@ -11,17 +12,18 @@ from dataclasses import dataclass
 
 from topicrawl.engine.user_feedback import UserFeedback
 from topicrawl.fetch.guard import AddressGuard
+from topicrawl.frontier.domain_monitor import DomainMonitor
 from topicrawl.frontier.trap_detector import TrapDetector
 from topicrawl.frontier.url_limits import UrlLimits, check_link
-from topicrawl.models import Link, Refusal
+from topicrawl.models import Failure, Link, Refusal, Visit
 
-# Subtracted from the scores of suspected traps. It makes them negative, unlike the scores of other links.
-TRAP_PENALTY = 2.0
+# Subtracted from the scores of demoted links. It makes them negative, unlike the scores of other links.
+DEMOTION = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class LinkFilter:
-    """Rules that decide which links may be followed: scope, nofollow, ports, URL limits, traps."""
+    """Rules that decide which links may be followed: scope, nofollow, ports, URL limits, traps, domains."""
 
     url_limits: UrlLimits | None = None  # None: no URL limits, as for a recorded web
     trap_detector: TrapDetector | None = None
@@ -29,6 +31,7 @@ class LinkFilter:
     user_feedback: UserFeedback | None = None  # adjusts scores by the annotations and commands of the user
     obeys_directives: bool = True  # whether noindex and nofollow are obeyed; a recorded web sends no requests
     guard: AddressGuard | None = None  # refuses blocked ports; None: all ports are allowed, as for a recorded web
+    domain_monitor: DomainMonitor | None = None  # None: no rules for registered domains, as for a recorded web
 
     def get_refusal(self, link: Link) -> Refusal | None:
         """Return the reason why a link must not be followed, or None if it may be followed."""
@@ -40,6 +43,8 @@ class LinkFilter:
             return Refusal.BLOCKED_PORT
         if self.url_limits is not None and (reason := check_link(link, self.url_limits)) is not None:
             return reason
+        if self.is_domain_budget_spent(link):
+            return Refusal.DOMAIN_BUDGET
         if (
             self.trap_detector is not None
             and self.trap_detector.has_exhausted_patterns
@@ -48,21 +53,70 @@ class LinkFilter:
             return Refusal.TRAP
         return None
 
-    def demote_traps(self, scores: Mapping[str, float]) -> Mapping[str, float]:
-        """Return new scores of waiting links, adjusted by the user feedback and with the penalty of suspected traps."""
+    def observe_visit(self, visit: Visit) -> None:
+        """Pass the page of a visit, or the repetition of a stored page, to the trap detector and the domain monitor.
+
+        Call this method before the links of the page are scored. Pages of an exhausted pattern do not count for their
+        domain, because an honest site may contain a trap.
+        """
+        link, page, original = visit.link, visit.page, visit.duplicate_of
+        # A redirect to a stored page repeats nothing.
+        is_copy = visit.failure is Failure.DUPLICATE and original not in ("", visit.url)
+        if page is None and not is_copy:
+            return
+        is_trap = self._is_trap(link)
+        if self.trap_detector is not None:
+            if page is not None:
+                self.trap_detector.add_page(link.url, page.words, link.source)
+            else:
+                self.trap_detector.add_duplicate(link.url, link.source)
+        if self.domain_monitor is not None and not is_trap:
+            if page is not None:
+                self.domain_monitor.add_page(visit.url, page.words)
+            else:
+                self.domain_monitor.add_duplicate(visit.url, original)
+
+    def is_domain_budget_spent(self, link: Link) -> bool:
+        """Return whether the registered domain of a link has reached its page budget."""
+        return self.domain_monitor is not None and self.domain_monitor.is_budget_spent(link.url)
+
+    @property
+    def demotes_links(self) -> bool:
+        """Whether any trap or domain is suspected. Callers check it before they ask about each link."""
+        return (self.trap_detector is not None and self.trap_detector.has_exhausted_patterns) or (
+            self.domain_monitor is not None and self.domain_monitor.has_suspects
+        )
+
+    def is_demoted(self, link: Link) -> bool:
+        """Return whether a link is ranked below all others: it leads into a suspected trap, to spam or to a mirror."""
+        return self._is_trap(link) or (self.domain_monitor is not None and self.domain_monitor.is_demoted(link.url))
+
+    def list_adjustments(self, link: Link, score: float) -> list[tuple[str, float]]:
+        """Return the named changes of the score of a link by the rules for traps (`trap`) and domains (`domain`)."""
+        adjustments = [("trap", -DEMOTION)] if self._is_trap(link) else []
+        if self.domain_monitor is not None and self.domain_monitor.has_suspects:
+            loss = (self.domain_monitor.get_factor(link.url) - 1.0) * max(0.0, score)
+            if not adjustments and self.domain_monitor.is_demoted(link.url):
+                loss -= DEMOTION
+            if loss:
+                adjustments.append(("domain", loss))
+        return adjustments
+
+    def adjust_scores(self, scores: Mapping[str, float]) -> Mapping[str, float]:
+        """Return new scores of waiting links, adjusted by the user feedback and the rules for traps and domains."""
         if self.user_feedback:
             scores = self.user_feedback.adjust_rescored(scores)
-        if self.trap_detector is None or not self.trap_detector.has_exhausted_patterns:
+        if not self.demotes_links:
             return scores
         return {
-            url: score - TRAP_PENALTY if self.trap_detector.is_exhausted(url) else score
+            url: score + sum(value for _, value in self.list_adjustments(Link(url), score))
             for url, score in scores.items()
         }
 
-    def is_suspected_trap(self, link: Link) -> bool:
-        """Return whether the URL of a link belongs to an exhausted pattern. Such a link is demoted, not refused."""
+    def _is_trap(self, link: Link) -> bool:
+        """Return whether a link leads into a suspected trap."""
         return (
             self.trap_detector is not None
             and self.trap_detector.has_exhausted_patterns
-            and self.trap_detector.is_exhausted(link.url)
+            and self.trap_detector.is_exhausted(link.url, link.source)
         )

@@ -62,8 +62,7 @@ def politeness_delay(context: CrawlContext, host_name: str, response: Response) 
 async def apply_side_effects(context: CrawlContext, visit: Visit, response: Response) -> None:
     """Apply the side effects of a visit that the frontier has completed.
 
-    Mark the redirect targets as done, pass the page to the trap detector, and send new scores of the strategy to the
-    frontier.
+    Mark the redirect targets as done, and send new scores of the strategy to the frontier.
     """
     final, requested = response.final_url, visit.link.url
     if visit.failure is None and final != requested:
@@ -71,10 +70,8 @@ async def apply_side_effects(context: CrawlContext, visit: Visit, response: Resp
     if visit.failure is None and (hops := {hop.url for hop in response.hops} - {final, requested}):
         # In contrast to the final URL, the store has no page of these URLs.
         await context.frontier.mark_done(sorted(hops), f"moved {final}")
-    if context.link_filter.trap_detector is not None and visit.page is not None:
-        context.link_filter.trap_detector.add_page(visit.link.url, visit.page.words, visit.link.source)
     if scores := context.strategy.rescore():
         if context.submit_scores is not None:
             await context.submit_scores(scores)
         else:
-            await context.frontier.rescore(context.link_filter.demote_traps(scores))
+            await context.frontier.rescore(context.link_filter.adjust_scores(scores))

@@ -32,7 +32,7 @@ class RetryPolicy:
 
         Return False if the response is final and the caller must process it.
         """
-        if response.failure is Failure.HOST_LEASE_EXPIRED:
+        if response.failure in (Failure.HOST_LEASE_EXPIRED, Failure.ADDRESS_BUSY):
             # The link itself did not fail. Requests made for it, such as for robots.txt, still count for politeness.
             await self.context.frontier.release(
                 lease, wait=politeness_delay(self.context, lease.host, response), count_attempt=False

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import NamedTuple
 
-from topicrawl.engine.link_filter import TRAP_PENALTY, LinkFilter
+from topicrawl.engine.link_filter import DEMOTION, LinkFilter
 from topicrawl.engine.user_feedback import UserFeedback
 from topicrawl.errors import StrategyError
 from topicrawl.frontier.base import Frontier, Offer
 from topicrawl.models import Link, Priority, Refusal, Visit
 from topicrawl.strategies.base import Strategy
+
+#: Names of the score components that come from other rules than the strategy.
+ADJUSTMENTS = ("feedback", "trap", "domain")
 
 
 class OutlinkDecision(NamedTuple):
@@ -26,7 +29,8 @@ def score_outlinks(visit: Visit, strategy: Strategy, link_filter: LinkFilter) ->
     """Return every distinct link of the page of a visit with its priority or its refusal; empty without a page.
 
     Of several links to one URL, the one with the best priority counts. Priorities are adjusted by the user feedback and
-    the trap penalty. Raise `StrategyError` if the strategy returns too few priorities or a score that is not finite.
+    the rules for traps and domains. Raise `StrategyError` if the strategy returns too few priorities or a score that is
+    not finite.
     """
     page = visit.page
     if page is None or not page.links:
@@ -52,25 +56,20 @@ def score_outlinks(visit: Visit, strategy: Strategy, link_filter: LinkFilter) ->
             priority is not None and (known.priority is None or priority.score > known.priority.score)
         ):
             best[link.url] = OutlinkDecision(link, priority, None if priority is not None else Refusal.STRATEGY)
-    if link_filter.user_feedback or (
-        link_filter.trap_detector is not None and link_filter.trap_detector.has_exhausted_patterns
-    ):
+    if link_filter.user_feedback or link_filter.demotes_links:
         best = {url: _adjust_priority(out, link_filter) for url, out in best.items()}
     return [*best.values(), *(out for url, out in refused.items() if url not in best)]
 
 
 def _adjust_priority(decision: OutlinkDecision, link_filter: LinkFilter) -> OutlinkDecision:
-    """Adjust the priority of a link by the user feedback and the trap penalty."""
+    """Adjust the priority of a link by the user feedback and the rules for traps and domains."""
     priority = decision.priority
     if priority is not None and link_filter.user_feedback:
         priority = _apply_feedback(decision.link, priority, link_filter.user_feedback)
-    if priority is not None and link_filter.is_suspected_trap(decision.link):
-        priority = _apply_trap_penalty(priority)
+    if priority is not None and (adjustments := link_filter.list_adjustments(decision.link, priority.score)):
+        score = priority.score + sum(value for _, value in adjustments)
+        priority = Priority(score, priority.payload, (*priority.parts, *adjustments))
     return decision if priority is decision.priority else OutlinkDecision(decision.link, priority, decision.refusal)
-
-
-def _apply_trap_penalty(priority: Priority) -> Priority:
-    return Priority(priority.score - TRAP_PENALTY, priority.payload, (*priority.parts, ("trap", -TRAP_PENALTY)))
 
 
 def _apply_feedback(link: Link, priority: Priority, user_feedback: UserFeedback) -> Priority:
@@ -78,6 +77,24 @@ def _apply_feedback(link: Link, priority: Priority, user_feedback: UserFeedback)
     if score == priority.score:
         return priority
     return Priority(score, priority.payload, (*priority.parts, ("feedback", score - priority.score)))
+
+
+def list_score_parts(
+    link: Link, priority: Priority, reasons: Sequence[tuple[str, float]], link_filter: LinkFilter
+) -> tuple[tuple[str, float], ...]:
+    """Return the named components of the score of a link: those of the strategy, and the adjustments of other rules.
+
+    `reasons` are the components that the strategy gives now. Without them, those from the time when the link was found
+    are returned. The demotion of a link that was demoted later is added.
+    """
+    parts = dict(reasons or priority.parts)
+    for name, value in priority.parts:
+        if name in ADJUSTMENTS:
+            parts.setdefault(name, value)
+    if priority.score < 0 and min(parts.values(), default=0.0) > -DEMOTION:
+        for name, value in link_filter.list_adjustments(link, priority.score):
+            parts[name] = parts.get(name, 0.0) + value
+    return tuple(parts.items())
 
 
 async def build_offers(outlinks: Sequence[OutlinkDecision], strategy: Strategy, frontier: Frontier) -> list[Offer]:

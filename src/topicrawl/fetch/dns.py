@@ -15,6 +15,7 @@ from threading import Thread
 
 _MAX_THREADS = 32
 _MAX_FAILURES = 10_000
+_MAX_CACHED_NAMES = 10_000
 
 
 class HostResolver:
@@ -24,11 +25,14 @@ class HostResolver:
         self,
         overrides: Mapping[str, str],
         *,
+        cache_seconds: float = 0.0,
         failure_seconds: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
         lookup: Callable[[str], list[str]] | None = None,
     ) -> None:
         self._overrides = overrides
+        self._cache_seconds = cache_seconds
+        self._addresses: dict[str, tuple[float, list[str]]] = {}  # name → end of validity and addresses, oldest first
         self._failure_seconds = failure_seconds
         self._clock = clock
         self._lookup = lookup or resolve_with_system
@@ -38,23 +42,33 @@ class HostResolver:
     async def resolve(self, name: str) -> list[str]:
         """Return all addresses of a host name, in the order of the system; raise OSError if it has none.
 
-        A failed lookup is cached: for `failure_seconds`, the same name raises OSError without another lookup.
+        Addresses are cached for `cache_seconds`. A failed lookup is cached too: for `failure_seconds`, the same name
+        raises OSError without another lookup.
         """
         override = self._overrides.get(name)
         if override is not None:
             return [override]
+        expiry, addresses = self._addresses.pop(name, (0.0, []))
+        if self._clock() < expiry:
+            self._addresses[name] = (expiry, addresses)
+            return addresses
         until, reason = self._failures.pop(name, (0.0, ""))
         if self._clock() < until:
             self._failures[name] = (until, reason)
             raise socket.gaierror(socket.EAI_NONAME, reason)
         try:
             async with self._thread_slots:
-                return await _run_in_thread(self._lookup, name)
+                addresses = await _run_in_thread(self._lookup, name)
         except OSError as error:
             if len(self._failures) >= _MAX_FAILURES:
                 del self._failures[next(iter(self._failures))]
             self._failures[name] = (self._clock() + self._failure_seconds, error.strerror or str(error))
             raise
+        if self._cache_seconds > 0:
+            if len(self._addresses) >= _MAX_CACHED_NAMES:
+                del self._addresses[next(iter(self._addresses))]
+            self._addresses[name] = (self._clock() + self._cache_seconds, addresses)
+        return addresses
 
 
 def resolve_with_system(name: str) -> list[str]:

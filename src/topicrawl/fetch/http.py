@@ -9,6 +9,7 @@ There is no option to disable this.
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import ipaddress
 import socket
@@ -70,6 +71,7 @@ class HttpClient:
         #: Returns conditional headers (such as If-None-Match) for a stored URL. None: all requests are unconditional.
         self.conditional_headers = conditional_headers
         self._guard = AddressGuard(settings.allowed_networks)
+        self._resolver: HostResolver | None = None
         self._accepted_types = frozenset(settings.accepted_types)
         self._request_headers = {
             "User-Agent": settings.user_agent,
@@ -82,11 +84,12 @@ class HttpClient:
         settings = self.settings
         # One field may use a quarter of the limit; `_read_body` checks the sum of all fields.
         field_bytes = settings.max_header_bytes // 4
+        self._resolver = HostResolver(settings.host_overrides, cache_seconds=settings.dns_cache_seconds)
         self._session = aiohttp.ClientSession(
             connector=_LimitedConnector(
                 limit=settings.max_connections,
                 ttl_dns_cache=settings.dns_cache_seconds,
-                resolver=_ResolverAdapter(HostResolver(settings.host_overrides)),
+                resolver=_ResolverAdapter(self._resolver),
                 socket_factory=None if settings.proxy else self._create_socket,
             ),
             headers=self._request_headers,
@@ -126,6 +129,20 @@ class HttpClient:
     async def post(self, url: str, body: bytes, *, max_bytes: int) -> Response:
         """Send one POST request to a canonical URL. Read at most `max_bytes` bytes of a response of any media type."""
         return await self._send_request(url, _SendTracker(self.clock, None), _BodyOptions(max_bytes, True, False), body)
+
+    async def find_address(self, name: str) -> str | None:
+        """Return an IP address of a host name: the lowest one, so that hosts with the same addresses have the same.
+
+        Return None if the lookup fails; the request then reports the failure. The resolver caches the addresses.
+        """
+        assert self._resolver is not None
+        if _is_ip_address(name):
+            return name
+        try:
+            async with asyncio.timeout(self.settings.connect_timeout):
+                return min(await self._resolver.resolve(name), default=None)
+        except OSError:  # includes TimeoutError
+            return None
 
     async def _send_request(
         self, url: str, tracker: _SendTracker, options: _BodyOptions, request_body: bytes | None = None

@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
+from topicrawl.fetch.host_groups import GroupDelays, HostGroups
 from topicrawl.fetch.http import HttpClient
 from topicrawl.fetch.rate_limit import HostLeases, HostRateLimiter, LeaseExpired
 from topicrawl.fetch.redirects import follow_redirects
@@ -24,8 +25,9 @@ class PoliteFetcher:
     `robots=False` ignores robots.txt, for the user's own site; the delay between requests still applies.
     `on_crawl_delay` is called with a host and the crawl delay of its robots.txt if that is longer than the default. The
     call happens before the page request, so that the delay is stored even if the crawl is interrupted. Redirects to
-    hosts for which `is_in_scope` is false are not followed. If several workers crawl the same hosts, redirects to other
-    hosts are never followed at once: see `share_host_slots`.
+    hosts for which `is_in_scope` is false are not followed. `group_delays` adds delays for the hosts of an IP address
+    or of a registered domain, unless the client uses a proxy. If several workers crawl the same hosts, redirects to
+    other hosts are never followed at once: see `share_host_slots`.
     """
 
     def __init__(
@@ -36,18 +38,36 @@ class PoliteFetcher:
         robots: bool = True,
         on_crawl_delay: Callable[[str, float], Awaitable[None]] | None = None,
         is_in_scope: Callable[[str], bool] | None = None,
+        group_delays: GroupDelays | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self.http = http
         self.on_crawl_delay, self.is_in_scope = on_crawl_delay, is_in_scope
+        self.host_groups: HostGroups | None = None
+        if group_delays is not None and not http.settings.proxy:  # behind a proxy, the addresses of hosts are unknown
+            self.host_groups = HostGroups(
+                http.find_address,
+                group_delays,
+                fixed_hosts=http.settings.host_overrides,
+                allowed_networks=http.settings.allowed_networks,
+            )
         self._rate_limiter = HostRateLimiter(delay, clock=clock, sleep=sleep)
         # Only the product token: with version and contact, no group of a robots.txt would match.
         agent = http.settings.agent.partition("/")[0]
         self._robots = RobotsCache(self._fetch_robots_txt, agent=agent, clock=clock) if robots else None
 
     async def __call__(self, link: Link) -> Response:
-        """Fetch a link, follow its redirects, and return the final response or its failure."""
+        """Fetch a link, follow its redirects, and return the final response or its failure.
+
+        If other hosts of the same IP address or registered domain come first for a long time, return the failure
+        ADDRESS_BUSY with the seconds to wait, without a request.
+        """
+        if self.host_groups is not None and (wait := await self.host_groups.postpone_turn(get_host(link.url))) > 0:
+            detail = f"other hosts with the same address or domain come first for {wait:.1f} s"
+            return Response(
+                link.url, link.url, at=self.http.clock(), failure=Failure.ADDRESS_BUSY, detail=detail, wait=wait
+            )
         try:
             return await follow_redirects(link.url, self._fetch_hop, self._can_follow_now)
         except LeaseExpired as error:
@@ -106,6 +126,7 @@ class PoliteFetcher:
             if self.on_crawl_delay is not None and delay > self._rate_limiter.delay:
                 await self.on_crawl_delay(get_host(url), delay)
         async with self._rate_limiter.acquire_slot(get_host(url), delay) as slot:
+            await self._wait_for_group(get_host(url))
             return await self.http.get(url, observer=slot)
 
     async def _fetch_robots_txt(self, url: str) -> Response:
@@ -115,4 +136,9 @@ class PoliteFetcher:
         if leases is not None and not leases.may_start(name) and not await leases.claim(name):
             return Response(url, url, failure=Failure.TIMEOUT, detail=f"no lease on {name} within the time limit")
         async with self._rate_limiter.acquire_slot(name) as slot:
+            await self._wait_for_group(name)
             return await self.http.get(url, max_bytes=MAX_ROBOTS_BYTES, any_type=True, truncate=True, observer=slot)
+
+    async def _wait_for_group(self, host: str) -> None:
+        if self.host_groups is not None:
+            await self.host_groups.wait_for_turn(host)

@@ -1,8 +1,9 @@
-"""Detection of crawler traps that URL limits do not catch: endless calendars, session ids, faceted search.
+"""Detection of crawler traps that URL limits do not catch: calendars, session ids, faceted search, soft 404 pages.
 
 Such traps have many URLs of one pattern whose pages contain nothing new. The detector stores which words each URL
-pattern has shown. A pattern is exhausted after several consecutive pages without new words. URLs without a variable
-part have no pattern and are never traps.
+pattern has shown. A pattern is exhausted after several consecutive pages without new words. Each URL has up to two
+patterns: one without its variable parts, and one for its directory or for all queries of its path. A page with the same
+words as several other pages of its host repeats them, and links on such a page are suspected as well.
 
 A small site that renders all pages from one template looks the same. Therefore links of an exhausted pattern are
 demoted behind all other links, not dropped. The path to a page separates endless from finite patterns: in a trap, one
@@ -15,20 +16,17 @@ import re
 from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
-from itertools import chain, islice
-from typing import TypedDict
-from zlib import crc32
+from itertools import islice
+from typing import TypedDict, TypeVar
 
-from topicrawl.text.lexicon import MAX_WORD_LENGTH
+from topicrawl.frontier.page_novelty import NoveltyMemory, WordSlots
 from topicrawl.urls import get_host
 
-_SLOT_COUNT = 4096  # hash slots per pattern; the slot of a word is its CRC-32 modulo this number
-_MAX_FILL = 0.6  # share of used slots above which too many new words would collide with old ones
-_GENERATION_PAGES = 30  # pages; a word counts as new if neither the current nor the previous generation contains it
-_WORDS_PER_QUARTER = 80  # words sampled from each quarter of a page, so that a long menu cannot dominate
 _MAX_SAVED_PATTERNS = 500  # patterns in the saved state, about 2 kB each
-_MAX_VOCABULARY = 50_000  # words in the slot cache
-_MIN_DIFFERENT_WORDS = 20  # minimum denominator for the share of new words, for pages that differ in fewer words
+_EXTRA_PATIENCE = 2  # additional pages that exhaust a directory or all queries of a path
+_LETTERS = re.compile("[a-z]+")
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 _VARIABLE_PART = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"  # UUID
     r"|(?=[A-Za-z]*[0-9])[0-9A-Za-z]{16,}"  # random token
@@ -54,66 +52,21 @@ def extract_pattern(url: str) -> str | None:
     return f"{name}/{general}?{'&'.join(names)}"
 
 
-class _WordSlots(dict[str, int]):
-    """Cached map from word to slot. Dates, numbers and other non-words have slot −1, because they are always new."""
+def extract_group(url: str) -> str | None:
+    """Return the pattern of all queries of a path, or of all files of a directory; None for the start page of a host.
 
-    def __missing__(self, word: str) -> int:
-        if len(word) > MAX_WORD_LENGTH:
-            return -1
-        if len(self) >= _MAX_VOCABULARY:
-            self.clear()
-        slot = self[word] = crc32(word.encode("utf-8", "replace")) % _SLOT_COUNT if word.isalpha() else -1
-        return slot
-
-
-class _PatternMemory:
-    """Words recently seen under one URL pattern.
-
-    Only recent words count, because a long series of short pages uses up the common words without being a trap.
+    >>> extract_group("https://example.org/shop?colour=red&size=4"), extract_group("https://example.org/wiki/Bird")
+    ('example.org/shop?*', 'example.org/wiki/*')
+    >>> extract_group("https://example.org/2031/05/"), extract_group("https://example.org/") is None
+    ('example.org/*/*/', True)
     """
-
-    __slots__ = ("generation", "last_seen", "pages", "previous_slots", "repetitive_pages", "slots_used")
-
-    def __init__(self) -> None:
-        self.last_seen = bytearray(_SLOT_COUNT)  # last generation in which each slot was seen
-        self.slots_used = 0  # slots seen in this generation or the previous one
-        self.generation = 2
-        self.pages = 0  # pages in this generation
-        self.previous_slots = array("H")  # slots of the previous page
-        self.repetitive_pages = 0  # consecutive pages without new words
-
-    def add_page(self, slots: set[int]) -> float:
-        """Add a page and return the share of new words among the words that the previous page did not contain.
-
-        The comparison with the previous page removes menus and footers, which would otherwise hide a short new article.
-        """
-        if self.pages >= _GENERATION_PAGES or self.slots_used > _MAX_FILL * _SLOT_COUNT:
-            self._begin_generation()
-        seen, generation = self.last_seen, self.generation
-        last = bytes([seen[slot] for slot in slots])
-        new = len(last) - last.count(generation) - last.count(generation - 1)
-        different = len(slots.difference(self.previous_slots))
-        # Some new words fall into used slots: the division by the free share corrects for them.
-        share = new / (1 - self.slots_used / _SLOT_COUNT) / max(different, _MIN_DIFFERENT_WORDS)
-        for slot in slots:
-            seen[slot] = generation
-        self.slots_used += new
-        self.pages += 1
-        self.previous_slots = array("H", list(slots))
-        return share
-
-    def get_flags(self) -> bytearray:
-        """Return one byte per slot: 1 if the slot counts as seen, else 0."""
-        return self.last_seen.translate(bytes(seen >= self.generation - 1 for seen in range(256)))
-
-    def _begin_generation(self) -> None:
-        """Start a new generation. Generation numbers are renumbered before they exceed a byte."""
-        self.slots_used = self.last_seen.count(self.generation)
-        self.pages = 0
-        self.generation += 1
-        if self.generation > 255:
-            self.last_seen = bytearray([seen == 255 for seen in self.last_seen])
-            self.generation = 2
+    address, has_query, _ = url.partition("?")
+    name, _, path = address.partition("://")[2].partition("/")
+    general = _VARIABLE_PART.sub("*", path)
+    if has_query:
+        return f"{name}/{general}?*"
+    folder, separator, _ = general.rstrip("/").rpartition("/")
+    return f"{name}/{folder}{separator}*{'/' * path.endswith('/')}" if general else None
 
 
 class TrapDetectorState(TypedDict):
@@ -143,51 +96,66 @@ class TrapDetector:
         self._patience = patience
         self._novelty = novelty
         self._max_patterns = max_patterns
-        self._slots = _WordSlots()
-        self._memories: dict[str, _PatternMemory] = {}  # least recently seen first
+        self._slots = WordSlots()
+        self._memories: dict[str, NoveltyMemory] = {}  # least recently seen first
         self._exhausted: dict[str, None] = {}
         self._exhausted_by_host: dict[str, int] = {}  # number of exhausted patterns per host
         self._max_run = max_run
         self._runs: dict[str, int] = {}  # URL → consecutive exhausted pages on the path to it, oldest first
+        self._contents: dict[tuple[str, int], tuple[str, ...]] = {}  # host and hash of the words → URLs, oldest first
+        self._repeating: dict[str, None] = {}  # URLs of pages that repeat several others, oldest first
 
     def add_page(self, url: str, words: Sequence[str], source: str = "") -> None:
         """Learn from a fetched page, and mark its URL pattern as exhausted when `patience` is reached.
 
-        `words` are in lower case, `source` is the URL of the page that linked to it. URLs without a variable part are
-        ignored.
+        `words` are in lower case, `source` is the URL of the page that linked to it. Words of the URL do not count,
+        because an error page often quotes its URL.
         """
-        key = extract_pattern(url)
-        if key is None:
+        slots = self._slots.find_slots(words)
+        slots.difference_update(map(self._slots.__getitem__, _LETTERS.findall(url.lower())))
+        is_same = self._compare_words(url, slots)
+        if self.is_exhausted(url, source):
+            self._extend_run(url, source)
+        if self._matches_exhausted_pattern(url):
             return
-        if key in self._exhausted:
-            self._runs[url] = self._runs.get(source, 0) + 1
-            if len(self._runs) > self._max_patterns:
-                del self._runs[next(iter(self._runs))]
-            return
-        memory = self._memories.pop(key, None) or _PatternMemory()
-        self._memories[key] = memory
-        if len(self._memories) > self._max_patterns:
-            del self._memories[next(iter(self._memories))]
-        slots = set(map(self._slots.__getitem__, _sample_words(words)))
-        slots.discard(-1)
-        memory.repetitive_pages = memory.repetitive_pages + 1 if memory.add_page(slots) < self._novelty else 0
-        if memory.repetitive_pages >= self._patience:
-            del self._memories[key]
-            self._mark_exhausted(key)
+        pattern = extract_pattern(url)
+        for key, patience in self._list_patterns(url):
+            memory = self._memories.pop(key, None) or NoveltyMemory()
+            self._memories[key] = memory
+            self._drop_oldest(self._memories)
+            is_repetitive = memory.add_page(slots) < self._novelty
+            # The files of a directory have less in common than the URLs of a pattern: only the same words count.
+            if is_repetitive and (is_same or key == pattern or key.endswith("?*")):
+                # The same words are stronger evidence than known words.
+                memory.repetitive_pages += 2 if is_same else 1
+            else:
+                memory.repetitive_pages = 0
+            self._mark_if_exhausted(key, memory, patience)
 
-    def is_exhausted(self, url: str) -> bool:
-        """Return whether the URL belongs to an exhausted pattern."""
-        # Called for every link of every page, and most hosts have no trap: check the host first.
-        return get_host(url) in self._exhausted_by_host and extract_pattern(url) in self._exhausted
+    def add_duplicate(self, url: str, source: str = "") -> None:
+        """Learn from a page that repeats a stored page, and is not stored itself. It counts as without new words."""
+        if self.is_exhausted(url, source):
+            self._extend_run(url, source)
+        if self._matches_exhausted_pattern(url):
+            return
+        for key, patience in self._list_patterns(url):
+            memory = self._memories.setdefault(key, NoveltyMemory())
+            self._drop_oldest(self._memories)
+            memory.repetitive_pages += 1
+            self._mark_if_exhausted(key, memory, patience)
+
+    def is_exhausted(self, url: str, source: str = "") -> bool:
+        """Return whether the URL belongs to an exhausted pattern, or `source` is a page that repeats several others."""
+        return (source != "" and source in self._repeating) or self._matches_exhausted_pattern(url)
 
     @property
     def has_exhausted_patterns(self) -> bool:
-        """Whether any pattern is exhausted. Callers check it before they call `is_exhausted` for each link."""
-        return bool(self._exhausted_by_host)
+        """Whether any link is suspected. Callers check it before they call `is_exhausted` for each link."""
+        return bool(self._exhausted_by_host or self._repeating)
 
     def is_endless(self, url: str, source: str) -> bool:
         """Return whether a URL is exhausted and `source` already ends a run of `max_run` exhausted pages."""
-        return self._runs.get(source, 0) >= self._max_run and self.is_exhausted(url)
+        return self._runs.get(source, 0) >= self._max_run and self.is_exhausted(url, source)
 
     def get_state(self) -> TrapDetectorState:
         """Return the exhausted and the most recent patterns. The others are relearned within a few pages."""
@@ -195,7 +163,7 @@ class TrapDetector:
             (
                 key,
                 memory.repetitive_pages,
-                b64encode(_pack_flags(memory.get_flags())).decode(),
+                b64encode(memory.pack_seen_slots()).decode(),
                 sorted(memory.previous_slots),
             )
             for key, memory in islice(reversed(self._memories.items()), _MAX_SAVED_PATTERNS)
@@ -206,11 +174,56 @@ class TrapDetector:
         """Restore a state that `get_state` returned."""
         for key in state["exhausted"]:
             self._mark_exhausted(key)
-        for key, dull, seen, before in state["recent"]:
-            memory = self._memories[key] = _PatternMemory()
-            memory.repetitive_pages, memory.previous_slots = dull, array("H", before)
-            memory.last_seen = _unpack_flags(b64decode(seen))
-            memory.slots_used = sum(memory.last_seen)
+        for key, repetitive_pages, seen, before in state["recent"]:
+            memory = self._memories[key] = NoveltyMemory()
+            memory.repetitive_pages, memory.previous_slots = repetitive_pages, array("H", before)
+            memory.restore_seen_slots(b64decode(seen))
+
+    def _matches_exhausted_pattern(self, url: str) -> bool:
+        # Called for every link of every page, and most hosts have no trap: check the host first.
+        if get_host(url) not in self._exhausted_by_host:
+            return False
+        return extract_pattern(url) in self._exhausted or extract_group(url) in self._exhausted
+
+    def _list_patterns(self, url: str) -> list[tuple[str, int]]:
+        """Return the distinct patterns of a URL, each with its patience."""
+        key, group = extract_pattern(url), extract_group(url)
+        patterns = [(key, self._patience)] if key is not None else []
+        if group is not None and group != key:
+            patterns.append((group, self._patience + _EXTRA_PATIENCE))
+        return patterns
+
+    def _compare_words(self, url: str, slots: set[int]) -> bool:
+        """Return whether an earlier page of the host has the same words as a page.
+
+        If several pages have them, all of these pages are marked as repeating. A page without words, such as a
+        frameset, repeats nothing.
+        """
+        if not slots:
+            return False
+        key = (get_host(url), hash(frozenset(slots)))
+        same = self._contents.pop(key, ())
+        self._contents[key] = same = (*same[-self._patience :], url)
+        self._drop_oldest(self._contents)
+        if 2 * len(same) > self._patience:
+            for each in same:
+                self._repeating[each] = None
+                self._drop_oldest(self._repeating)
+        return len(same) > 1
+
+    def _extend_run(self, url: str, source: str) -> None:
+        self._runs[url] = self._runs.get(source, 0) + 1
+        self._drop_oldest(self._runs)
+
+    def _drop_oldest(self, entries: dict[Key, Value]) -> None:
+        """Delete the oldest entry if there are too many."""
+        if len(entries) > self._max_patterns:
+            del entries[next(iter(entries))]
+
+    def _mark_if_exhausted(self, key: str, memory: NoveltyMemory, patience: int) -> None:
+        if memory.repetitive_pages >= patience:
+            del self._memories[key]
+            self._mark_exhausted(key)
 
     def _mark_exhausted(self, key: str) -> None:
         """Mark a pattern as exhausted, and forget the oldest one if there are too many."""
@@ -221,27 +234,3 @@ class TrapDetector:
             oldest = next(iter(self._exhausted))
             del self._exhausted[oldest]
             self._exhausted_by_host[oldest.partition("/")[0]] -= 1
-
-
-def _sample_words(words: Sequence[str]) -> Sequence[str]:
-    """Return the words in the middle of each quarter of a page, or all words of a short page."""
-    quarter = len(words) // 4
-    if quarter <= _WORDS_PER_QUARTER:
-        return words
-    first = (quarter - _WORDS_PER_QUARTER) // 2
-    starts = range(first, first + 4 * quarter, quarter)
-    return list(chain.from_iterable([words[start : start + _WORDS_PER_QUARTER] for start in starts]))
-
-
-def _pack_flags(flags: bytearray) -> bytes:
-    """Pack eight flags into each byte."""
-    return int(flags.translate(_DIGITS), 2).to_bytes(_SLOT_COUNT // 8, "big")
-
-
-def _unpack_flags(packed: bytes) -> bytearray:
-    """Unpack the flags that `_pack_flags` packed."""
-    return bytearray(f"{int.from_bytes(packed, 'big'):0{_SLOT_COUNT}b}".encode()).translate(_FLAGS)
-
-
-_DIGITS = bytes.maketrans(b"\x00\x01", b"01")
-_FLAGS = bytes.maketrans(b"01", b"\x00\x01")

@@ -42,7 +42,7 @@ class Recrawl:
             clock=self.sink.clock,
             strategy=ChangedPagesStrategy(self.crawl_context.strategy, self.sink.pages.find_changed_visit),
             # Without trap detection and deduplication: unchanged pages look like traps and like their own duplicates.
-            link_filter=replace(self.crawl_context.link_filter, trap_detector=None),
+            link_filter=replace(self.crawl_context.link_filter, trap_detector=None, domain_monitor=None),
             find_duplicate=None,
             recall_monitor=None,
             wait_for_more_links=None,

@@ -1,0 +1,112 @@
+"""Novelty of pages: the share of words that recent pages of the same group did not contain.
+
+A group is a URL pattern or a registered domain. Words are hashed to slots, so that the memory of a group is small.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from itertools import chain
+from zlib import crc32
+
+from topicrawl.text.lexicon import MAX_WORD_LENGTH
+
+_SLOT_COUNT = 4096  # hash slots per group; the slot of a word is its CRC-32 modulo this number
+_MAX_FILL = 0.6  # share of used slots above which too many new words would collide with old ones
+_GENERATION_PAGES = 30  # pages; a word counts as new if neither the current nor the previous generation contains it
+_WORDS_PER_QUARTER = 80  # words sampled from each quarter of a page, so that a long menu cannot dominate
+_MAX_VOCABULARY = 50_000  # words in the slot cache
+_MIN_DIFFERENT_WORDS = 20  # minimum denominator for the share of new words, for pages that differ in fewer words
+
+
+class WordSlots(dict[str, int]):
+    """Cached map from word to slot. Dates, numbers and other non-words have slot −1, because they are always new."""
+
+    def __missing__(self, word: str) -> int:
+        if len(word) > MAX_WORD_LENGTH:
+            return -1
+        if len(self) >= _MAX_VOCABULARY:
+            self.clear()
+        slot = self[word] = crc32(word.encode("utf-8", "replace")) % _SLOT_COUNT if word.isalpha() else -1
+        return slot
+
+    def find_slots(self, words: Sequence[str], *, sample: bool = True) -> set[int]:
+        """Return the slots of all words of a page, or of a sample. `words` are in lower case."""
+        slots = set(map(self.__getitem__, _sample_words(words) if sample else words))
+        slots.discard(-1)
+        return slots
+
+
+class NoveltyMemory:
+    """Words recently seen on the pages of one group.
+
+    Only recent words count, because a long series of short pages uses up the common words without being a trap.
+    """
+
+    __slots__ = ("generation", "last_seen", "pages", "previous_slots", "repetitive_pages", "slots_used")
+
+    def __init__(self) -> None:
+        self.last_seen = bytearray(_SLOT_COUNT)  # last generation in which each slot was seen
+        self.slots_used = 0  # slots seen in this generation or the previous one
+        self.generation = 2
+        self.pages = 0  # pages in this generation
+        self.previous_slots = array("H")  # slots of the previous page
+        self.repetitive_pages = 0  # consecutive pages without new words
+
+    def add_page(self, slots: set[int]) -> float:
+        """Add a page and return the share of new words among the words that the previous page did not contain.
+
+        The comparison with the previous page removes menus and footers, which would otherwise hide a short new article.
+        """
+        if self.pages >= _GENERATION_PAGES or self.slots_used > _MAX_FILL * _SLOT_COUNT:
+            self._begin_generation()
+        seen, generation = self.last_seen, self.generation
+        last = bytes([seen[slot] for slot in slots])
+        new = len(last) - last.count(generation) - last.count(generation - 1)
+        different = len(slots.difference(self.previous_slots))
+        # Some new words fall into used slots: the division by the free share corrects for them.
+        share = new / (1 - self.slots_used / _SLOT_COUNT) / max(different, _MIN_DIFFERENT_WORDS)
+        for slot in slots:
+            seen[slot] = generation
+        self.slots_used += new
+        self.pages += 1
+        self.previous_slots = array("H", list(slots))
+        return share
+
+    def pack_seen_slots(self) -> bytes:
+        """Return the slots that count as seen, with eight slots in each byte."""
+        return int(self._get_flags().translate(_DIGITS), 2).to_bytes(_SLOT_COUNT // 8, "big")
+
+    def restore_seen_slots(self, packed: bytes) -> None:
+        """Restore the slots that `pack_seen_slots` returned."""
+        digits = f"{int.from_bytes(packed, 'big'):0{_SLOT_COUNT}b}".encode()
+        self.last_seen = bytearray(digits).translate(_FLAGS)
+        self.slots_used = sum(self.last_seen)
+
+    def _get_flags(self) -> bytearray:
+        """Return one byte per slot: 1 if the slot counts as seen, else 0."""
+        return self.last_seen.translate(bytes(seen >= self.generation - 1 for seen in range(256)))
+
+    def _begin_generation(self) -> None:
+        """Start a new generation. Generation numbers are renumbered before they exceed a byte."""
+        self.slots_used = self.last_seen.count(self.generation)
+        self.pages = 0
+        self.generation += 1
+        if self.generation > 255:
+            self.last_seen = bytearray([seen == 255 for seen in self.last_seen])
+            self.generation = 2
+
+
+def _sample_words(words: Sequence[str]) -> Sequence[str]:
+    """Return the words in the middle of each quarter of a page, or all words of a short page."""
+    quarter = len(words) // 4
+    if quarter <= _WORDS_PER_QUARTER:
+        return words
+    first = (quarter - _WORDS_PER_QUARTER) // 2
+    starts = range(first, first + 4 * quarter, quarter)
+    return list(chain.from_iterable([words[start : start + _WORDS_PER_QUARTER] for start in starts]))
+
+
+_DIGITS = bytes.maketrans(b"\x00\x01", b"01")
+_FLAGS = bytes.maketrans(b"01", b"\x00\x01")
