@@ -30,6 +30,7 @@ from aiohttp.streams import StreamReader
 from msgspec.structs import replace
 from yarl import URL
 
+from topicrawl.fetch.cookies import RedirectCookies
 from topicrawl.fetch.decoding import BodyTooLarge, DecodingError, decode_body
 from topicrawl.fetch.dns import HostResolver
 from topicrawl.fetch.guard import AddressGuard
@@ -113,22 +114,31 @@ class HttpClient:
         any_type: bool = False,
         truncate: bool = False,
         observer: SendObserver | None = None,
+        cookies: RedirectCookies | None = None,
     ) -> Response:
         """Send one GET request for a canonical URL. Return the response; if the request failed, its `failure` is set.
 
         `max_bytes` replaces the size limit of the settings, `any_type` accepts every media type, `truncate` keeps the
         beginning of a body that is too large, and `observer` is called before and after the request is sent. An
-        exception of `observer.before_send`, such as `LeaseExpired`, is passed on.
+        exception of `observer.before_send`, such as `LeaseExpired`, is passed on. `cookies` are sent, and those of the
+        response are added to them.
         """
         plan = _BodyOptions(self.settings.max_bytes if max_bytes is None else max_bytes, any_type, truncate)
-        return await self._send_request(url, _SendTracker(self.clock, observer), plan)
+        return await self._send_request(url, _SendTracker(self.clock, observer), plan, cookies=cookies)
 
     async def post(self, url: str, body: bytes, *, max_bytes: int) -> Response:
         """Send one POST request to a canonical URL. Read at most `max_bytes` bytes of a response of any media type."""
-        return await self._send_request(url, _SendTracker(self.clock, None), _BodyOptions(max_bytes, True, False), body)
+        options = _BodyOptions(max_bytes, any_type=True, truncate=False)
+        return await self._send_request(url, _SendTracker(self.clock, None), options, request_body=body)
 
     async def _send_request(
-        self, url: str, tracker: _SendTracker, options: _BodyOptions, request_body: bytes | None = None
+        self,
+        url: str,
+        tracker: _SendTracker,
+        options: _BodyOptions,
+        *,
+        request_body: bytes | None = None,
+        cookies: RedirectCookies | None = None,
     ) -> Response:
         """Send a request (POST if it has a body) and return the response or its failure."""
         started = time.perf_counter()
@@ -138,10 +148,14 @@ class HttpClient:
             if self.settings.proxy:
                 self._check_target(url)
             target = URL(url, encoded=True)  # prevents aiohttp from re-quoting the URL
-            conditional = self.conditional_headers(url) if self.conditional_headers is not None else None
+            extra = dict(self.conditional_headers(url)) if self.conditional_headers is not None else {}
+            if cookies is not None and (cookie_header := cookies.format_header(url)):
+                extra["Cookie"] = cookie_header
             send = self._session.get if request_body is None else partial(self._session.post, data=request_body)
-            async with send(target, headers=conditional, allow_redirects=False, middlewares=(tracker,)) as reply:
+            async with send(target, headers=extra or None, allow_redirects=False, middlewares=(tracker,)) as reply:
                 status, headers = reply.status, normalize_headers(reply.headers.items())
+                if cookies is not None and "set-cookie" in headers:
+                    cookies.add(url, reply.headers.getall("Set-Cookie"))
                 request = _remove_proxy_password(reply.request_info.headers)
                 failure, detail, body = await self._read_body(reply, headers, options)
         except (aiohttp.ClientError, OSError, ValueError) as error:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 
+from topicrawl.fetch.cookies import RedirectCookies
 from topicrawl.fetch.http import HttpClient
 from topicrawl.fetch.rate_limit import HostLeases, HostRateLimiter, LeaseExpired
 from topicrawl.fetch.redirects import follow_redirects
@@ -47,9 +49,14 @@ class PoliteFetcher:
         self._robots = RobotsCache(self._fetch_robots_txt, agent=agent, clock=clock) if robots else None
 
     async def __call__(self, link: Link) -> Response:
-        """Fetch a link, follow its redirects, and return the final response or its failure."""
+        """Fetch a link, follow its redirects, and return the final response or its failure.
+
+        Cookies are kept for the redirects of this link only.
+        """
+        cookies = RedirectCookies(self.http.clock)
+        fetch = partial(self._fetch_hop, cookies=cookies)
         try:
-            return await follow_redirects(link.url, self._fetch_hop, self._can_follow_now)
+            return await follow_redirects(link.url, fetch, self._can_follow_now, cookies=cookies)
         except LeaseExpired as error:
             detail = f"the lease on {error} expired before the request was sent"
             return Response(link.url, link.url, at=self.http.clock(), failure=Failure.HOST_LEASE_EXPIRED, detail=detail)
@@ -84,8 +91,8 @@ class PoliteFetcher:
         decision = self._robots.get_cached(site) if self._robots else None
         return decision.sitemaps if decision else ()
 
-    async def _fetch_hop(self, url: str) -> Response:
-        """Fetch one hop: check robots.txt, wait for a slot of the host, send the request.
+    async def _fetch_hop(self, url: str, cookies: RedirectCookies) -> Response:
+        """Fetch one hop: check robots.txt, wait for a slot of the host, send the request with the cookies of the chain.
 
         If robots.txt forbids the URL, return a response with the failure and the seconds to wait, without a request.
         """
@@ -106,7 +113,7 @@ class PoliteFetcher:
             if self.on_crawl_delay is not None and delay > self._rate_limiter.delay:
                 await self.on_crawl_delay(get_host(url), delay)
         async with self._rate_limiter.acquire_slot(get_host(url), delay) as slot:
-            return await self.http.get(url, observer=slot)
+            return await self.http.get(url, observer=slot, cookies=cookies)
 
     async def _fetch_robots_txt(self, url: str) -> Response:
         """Fetch a robots.txt, or a hop of its redirects. Return the failure TIMEOUT if the host grants no lease."""
