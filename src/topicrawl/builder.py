@@ -524,6 +524,7 @@ def _build_http_settings(settings: Settings) -> HttpSettings:
         accepted_types=ACCEPTED_MEDIA_TYPES,
         document_types=DOCUMENT_TYPES if settings.documents else frozenset(),
         document_suffixes=DOCUMENT_SUFFIXES if settings.documents else (),
+        detects_types=True,
         max_connections=settings.concurrency * 2,
         allowed_networks=parse_networks(settings.allow_net),
         host_overrides=settings.parse_fixed_addresses(),

@@ -30,6 +30,7 @@ from aiohttp.streams import StreamReader
 from msgspec.structs import replace
 from yarl import URL
 
+from topicrawl.documents.file_types import CONVERTED_TYPES, SNIFFED_BYTES, detect_type, may_be_document
 from topicrawl.fetch.cookies import RedirectCookies
 from topicrawl.fetch.decoding import BodyTooLarge, DecodingError, decode_body
 from topicrawl.fetch.dns import HostResolver
@@ -182,21 +183,18 @@ class HttpClient:
             await _drain_body(reply)
             return failure, f"status {status}" if failure else "", b""
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        if (
-            kind
-            and not options.any_type
-            and kind not in self._accepted_types
-            and not self._is_document_type(kind, reply.url)
-        ):
-            return Failure.CONTENT_TYPE, kind[:100], b""
+        encoding, start = headers.get("content-encoding", ""), b""
+        is_labelled = not kind or kind in self._accepted_types or self._is_document_type(kind, reply.url)
+        if not is_labelled and not options.any_type:
+            start = await self._read_start(reply, kind)
+            if not self._accepts_start(start, kind, encoding):
+                return Failure.CONTENT_TYPE, kind[:100], b""
         length = headers.get("content-length", "")
         try:
             if length.isdecimal() and len(length) < 20 and int(length) > options.max_bytes and not options.truncate:
                 raise BodyTooLarge
-            raw = await _read_limited(reply, options)
-            body = decode_body(
-                raw, headers.get("content-encoding", ""), limit=options.max_bytes, truncate=options.truncate
-            )
+            raw = await _read_limited(reply, options, start)
+            body = decode_body(raw, encoding, limit=options.max_bytes, truncate=options.truncate)
         except BodyTooLarge:
             return Failure.TOO_LARGE, f"the body exceeds {options.max_bytes} bytes", b""
         except DecodingError as error:
@@ -210,6 +208,22 @@ class HttpClient:
         if kind in self.settings.document_types:
             return True
         return kind.endswith("/octet-stream") and url.raw_path.lower().endswith(self.settings.document_suffixes)
+
+    async def _read_start(self, reply: ClientResponse, kind: str) -> bytes:
+        """Read the first bytes of a body if its type is detected by them, else nothing."""
+        start = b""
+        if self.settings.detects_types and may_be_document(kind):
+            while len(start) < SNIFFED_BYTES and (part := await reply.content.readany()):
+                start += part
+        return start
+
+    def _accepts_start(self, start: bytes, kind: str, encoding: str) -> bool:
+        """Return whether the first bytes are those of a web page or, if the crawl reads them, of a document."""
+        try:
+            found = detect_type(decode_body(start, encoding, limit=SNIFFED_BYTES, truncate=True), kind) if start else ""
+        except DecodingError:
+            return False
+        return found == "html" or (found in CONVERTED_TYPES and bool(self.settings.document_types))
 
     def _create_socket(self, info: AddrInfoType) -> socket.socket:
         """Create a socket (`socket_factory` of aiohttp).
@@ -378,10 +392,13 @@ def _remove_proxy_password(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name != "Proxy-Authorization"}
 
 
-async def _read_limited(reply: ClientResponse, options: _BodyOptions) -> bytes:
-    """Read the encoded body. Above the size limit, raise `BodyTooLarge`, or cut it off with `options.truncate`."""
-    parts: list[bytes] = []
-    size = 0
+async def _read_limited(reply: ClientResponse, options: _BodyOptions, start: bytes) -> bytes:
+    """Read the encoded body after its first bytes `start`; return all of it.
+
+    Above the size limit, raise `BodyTooLarge`, or cut the body off with `options.truncate`.
+    """
+    parts = [start]
+    size = len(start)
     while part := await reply.content.readany():
         parts.append(part)
         size += len(part)

@@ -41,6 +41,7 @@ async def _fetch_page(opened: OpenCollection, url: str) -> Response:
         max_bytes=settings.max_bytes,
         proxy=settings.proxy,
         accepted_types=ACCEPTED_MEDIA_TYPES,
+        detects_types=True,
         allowed_networks=parse_networks(settings.allow_net),
         host_overrides=settings.parse_fixed_addresses(),
     )
