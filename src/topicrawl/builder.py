@@ -23,15 +23,16 @@ from topicrawl.collection.directory import Collection, contains_crawl, load_craw
 from topicrawl.collection.page_loader import PageLoader
 from topicrawl.collection.reviewer_log import CallPrices, ReviewerLog
 from topicrawl.collection.store import CollectionStore
-from topicrawl.documents.file_types import DOCUMENT_SUFFIXES, DOCUMENT_TYPES
 from topicrawl.documents.messages import ConversionLimits as DocumentLimits
 from topicrawl.documents.reader import SubprocessDocumentReader
 from topicrawl.engine.backlink_lookup import BacklinkLookup
 from topicrawl.engine.checkpoint import Checkpoint
 from topicrawl.engine.context import CrawlContext, FindDuplicateFunction
 from topicrawl.engine.crawl import Crawl, build_seed_links
+from topicrawl.engine.http_setup import build_http_settings
 from topicrawl.engine.limits import CrawlLimits, StopReason
 from topicrawl.engine.link_filter import LinkFilter
+from topicrawl.engine.link_sources import LinkSourceParser
 from topicrawl.engine.recall_estimate import RecallMonitor
 from topicrawl.engine.recorded_training_data import RecordedTrainingData
 from topicrawl.engine.resume import open_local_frontier, reopen_failed_links, reopen_lost_pages
@@ -43,14 +44,14 @@ from topicrawl.engine.user_feedback import UserFeedback
 from topicrawl.errors import IdentityError, SettingError
 from topicrawl.fetch.chat_client import ChatClient, is_local_host
 from topicrawl.fetch.guard import AddressGuard, parse_networks
-from topicrawl.fetch.http import HttpClient, HttpSettings
+from topicrawl.fetch.http import HttpClient
 from topicrawl.fetch.polite import PoliteFetcher
 from topicrawl.fetch.replay import Recording
 from topicrawl.frontier.base import Frontier, FrontierRules
 from topicrawl.frontier.redis.address import strip_password
 from topicrawl.frontier.trap_detector import TrapDetector
 from topicrawl.frontier.url_limits import UrlLimits
-from topicrawl.models import JsonValue
+from topicrawl.models import JsonValue, ParseFunction
 from topicrawl.parse.main_text import parse_main_text
 from topicrawl.parse.parser_cache import ParserCache
 from topicrawl.recrawl.context import Recrawl
@@ -79,8 +80,6 @@ from topicrawl.urls import canonicalize_url
 log = logging.getLogger("topicrawl")
 
 _REVIEWER_TIMEOUT = 120.0  # seconds of one call to the reviewer; a model on the same machine may be slow
-#: Media types in the Accept header: those that the parsers can read.
-ACCEPTED_MEDIA_TYPES = ("text/html", "application/xhtml+xml", "text/plain")
 
 
 def build_identity(topic: Topic, settings: Settings) -> dict[str, JsonValue]:
@@ -261,7 +260,7 @@ def _build_reviewer(base: _BaseComponents, crawl: Crawl, steering: Steering, *, 
         settings.reviewer_model,
         key=key,
         max_tokens=MAX_REPLY_TOKENS,
-        settings=dataclasses.replace(_build_http_settings(settings), total_timeout=_REVIEWER_TIMEOUT),
+        settings=dataclasses.replace(build_http_settings(settings), total_timeout=_REVIEWER_TIMEOUT),
     )
     return Reviewer(
         chat,
@@ -389,9 +388,9 @@ def _build_backlink_lookup(
 def _create_http_client(settings: Settings, recrawl: tuple[RecrawlQueue, RecrawlSink] | None) -> HttpClient:
     """Create the HTTP client. The requests of a recrawl are conditional."""
     if recrawl is None:
-        return HttpClient(_build_http_settings(settings))
+        return HttpClient(build_http_settings(settings))
     _, sink = recrawl
-    return HttpClient(_build_http_settings(settings), clock=sink.clock, conditional_headers=sink.pages.get_validators)
+    return HttpClient(build_http_settings(settings), clock=sink.clock, conditional_headers=sink.pages.get_validators)
 
 
 async def _restore_or_train(
@@ -424,14 +423,14 @@ def _select_engines(settings: Settings, strategy: Strategy) -> list[SearchProvid
         raise SettingError(f"{strategy.name} does not use descriptions: remove --descriptions, or use --strategy hati")
     if not settings.back_links and not settings.descriptions:
         return []
-    return build_text_providers(settings.engine, build_engine_access(_build_http_settings(settings), settings.searxng))
+    return build_text_providers(settings.engine, build_engine_access(build_http_settings(settings), settings.searxng))
 
 
 def _build_warcinfo_fields(settings: Settings) -> dict[str, str]:
     """Return the warcinfo fields that describe the crawler to readers of the archive."""
     fields = {
         "robots": "obey" if settings.robots else "ignore",
-        "http-header-user-agent": _build_http_settings(settings).user_agent,
+        "http-header-user-agent": build_http_settings(settings).user_agent,
         "operator": settings.contact,
     }
     return {name: text for name, text in fields.items() if text}
@@ -466,7 +465,7 @@ async def _fetch_examples(
     async def query_engines(query: str) -> Sequence[EngineAnswer]:
         return await collect_answers(engines, query, MAX_BACKLINKS, settings.timeout)
 
-    async with HttpClient(_build_http_settings(settings)) as http:
+    async with HttpClient(build_http_settings(settings)) as http:
         polite = PoliteFetcher(http, delay=settings.delay, robots=settings.robots)
         with _open_document_reader(settings) as documents:
             gathering = ExampleFetcher(
@@ -515,22 +514,6 @@ def load_topic_and_settings(directory: Path, overrides: Mapping[str, object]) ->
     return load_crawl_topic(directory), parse_stored_settings(stored if isinstance(stored, dict) else {}, overrides)
 
 
-def _build_http_settings(settings: Settings) -> HttpSettings:
-    return HttpSettings(
-        contact=settings.contact,
-        total_timeout=settings.timeout,
-        max_bytes=settings.max_bytes,
-        proxy=settings.proxy,
-        accepted_types=ACCEPTED_MEDIA_TYPES,
-        document_types=DOCUMENT_TYPES if settings.documents else frozenset(),
-        document_suffixes=DOCUMENT_SUFFIXES if settings.documents else (),
-        detects_types=True,
-        max_connections=settings.concurrency * 2,
-        allowed_networks=parse_networks(settings.allow_net),
-        host_overrides=settings.parse_fixed_addresses(),
-    )
-
-
 def _build_reviewer_log(settings: Settings, store: CollectionStore) -> ReviewerLog:
     prices = CallPrices(settings.reviewer_price_in, settings.reviewer_price_out)
     return ReviewerLog(store, limit=settings.reviewer_calls, prices=prices)
@@ -554,15 +537,16 @@ def _build_crawl(
     settings, strategy, store = base.settings, base.strategy, base.collection.store
     recall_monitor = RecallMonitor(strategy.context.topic.threshold, settings.stop_when_found)
     recall_monitor.replay_visits(queries.iterate_discoveries(store, recall_monitor.threshold))
+    parse_page: ParseFunction = partial(
+        parse_main_text if settings.main_text else parse.parse_response,
+        styles=strategy.needs_styles or needs_styles(settings.judge),
+        context=strategy.link_context,
+        cache=ParserCache(vocabularies=strategy.context.vsm.vocabularies),
+    )
     context = CrawlContext(
         frontier=base.frontier,
         fetch=base.collection.wrap_fetch(sink.fetcher),
-        parse=partial(
-            parse_main_text if settings.main_text else parse.parse_response,
-            styles=strategy.needs_styles or needs_styles(settings.judge),
-            context=strategy.link_context,
-            cache=ParserCache(vocabularies=strategy.context.vsm.vocabularies),
-        ),
+        parse=LinkSourceParser(parse_page, sink.fetcher.get_sitemaps) if settings.sitemaps else parse_page,
         relevance=base.judge,
         strategy=strategy,
         sink=sink,

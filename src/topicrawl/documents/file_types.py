@@ -49,6 +49,11 @@ _HTML_TAG = re.compile(
 _HTML_DOCUMENT = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*+(?>(?:<\?.*?\?>|<!--.*?-->|<!doctype(?!\s+(?!html))[^>]*+>)\s*+)*+<html[\s>]", re.I | re.S
 )
+_FEED_ROOT = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*+(?>(?:<\?.*?\?>|<!--.*?-->|<!doctype[^>]*+>)\s*+)*+"
+    rb"<(?:[a-z0-9]{1,20}:)?(?:urlset|sitemapindex|rss|feed|rdf)[\s>]",
+    re.I | re.S,
+)
 _CONTROL_BYTES = bytes({*range(9), *range(0x0E, 0x1B), *range(0x1C, 0x20)})
 _BINARY_BYTES = re.compile(b"[" + re.escape(_CONTROL_BYTES) + b"]")
 _MAX_CONTROL_SHARE = 0.05  # control characters of a text; random bytes have more than 0.1
@@ -98,6 +103,18 @@ def detect_type(body: bytes, media_type: str) -> str:
     if media_type.startswith(_RESOURCE_TYPES):
         return _detect_prefix(body)
     return detect_magic(body) or ("html" if _HTML_DOCUMENT.match(body[:SNIFFED_BYTES]) else "")
+
+
+def is_feed(body: bytes) -> bool:
+    """Return whether a body is a sitemap, a sitemap index, or a feed (RSS, Atom, JSON Feed), by its first bytes.
+
+    >>> is_feed(b'<?xml version="1.0"?><rss version="2.0">'), is_feed(b"<html><p>rss")
+    (True, False)
+    """
+    start = body[:SNIFFED_BYTES]
+    if start.lstrip().startswith(b"{"):
+        return b"jsonfeed.org/version" in start.replace(b"\\/", b"/")
+    return _FEED_ROOT.match(start) is not None
 
 
 def may_be_document(media_type: str) -> bool:

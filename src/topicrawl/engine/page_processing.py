@@ -22,8 +22,8 @@ async def process_response(context: CrawlContext, link: Link, response: Response
     """Parse a response. Return its page, or the failure if there is none.
 
     A redirect to a stored page and a page that repeats a stored one have the failure DUPLICATE and no page. A page with
-    a noindex or noarchive directive has the failure NOINDEX or NOARCHIVE. It is returned, because its links are still
-    scored.
+    a noindex or noarchive directive has the failure NOINDEX or NOARCHIVE, and a sitemap or feed the failure LINK_LIST.
+    It is returned, because its links are still scored.
     """
     if response.failure is not None:
         return ResponseOutcome(None, response.failure, response.detail)
@@ -35,6 +35,8 @@ async def process_response(context: CrawlContext, link: Link, response: Response
     page = context.parse(response, link)
     if isinstance(page, Failure):
         return ResponseOutcome(None, page, f"content type {response.content_type or 'unknown'}")
+    if page.is_link_list:
+        return ResponseOutcome(page, Failure.LINK_LIST, f"a sitemap or feed with {len(page.links)} usable links")
     if context.link_filter.obeys_directives and page.directives:
         for failure in STORAGE_DIRECTIVES:
             if failure in page.directives:
@@ -67,8 +69,10 @@ async def apply_side_effects(context: CrawlContext, visit: Visit, response: Resp
     ends.discard(visit.link.url)
     if ends and visit.failure is None:
         await context.frontier.mark_done(sorted(ends), "fetched")
-    if context.link_filter.trap_detector is not None and visit.page is not None:
-        context.link_filter.trap_detector.add_page(visit.link.url, visit.page.words, visit.link.source)
+    trap_detector = context.link_filter.trap_detector
+    # Link lists have no words, so the detector would call them repetitive.
+    if trap_detector is not None and visit.page is not None and not visit.page.is_link_list:
+        trap_detector.add_page(visit.link.url, visit.page.words, visit.link.source)
     if scores := context.strategy.rescore():
         if context.submit_scores is not None:
             await context.submit_scores(scores)

@@ -30,7 +30,7 @@ from aiohttp.streams import StreamReader
 from msgspec.structs import replace
 from yarl import URL
 
-from topicrawl.documents.file_types import CONVERTED_TYPES, SNIFFED_BYTES, detect_type, may_be_document
+from topicrawl.documents.file_types import CONVERTED_TYPES, SNIFFED_BYTES, detect_type, is_feed, may_be_document
 from topicrawl.fetch.cookies import RedirectCookies
 from topicrawl.fetch.decoding import BodyTooLarge, DecodingError, decode_body
 from topicrawl.fetch.dns import HostResolver
@@ -218,12 +218,14 @@ class HttpClient:
         return start
 
     def _accepts_start(self, start: bytes, kind: str, encoding: str) -> bool:
-        """Return whether the first bytes are those of a web page or, if the crawl reads them, of a document."""
+        """Return whether the first bytes are those of a web page or, if the crawl reads them, of a document or feed."""
         try:
-            found = detect_type(decode_body(start, encoding, limit=SNIFFED_BYTES, truncate=True), kind) if start else ""
+            start = decode_body(start, encoding, limit=SNIFFED_BYTES, truncate=True)
         except DecodingError:
             return False
-        return found == "html" or (found in CONVERTED_TYPES and bool(self.settings.document_types))
+        found = detect_type(start, kind) if start else ""
+        is_document = found in CONVERTED_TYPES and bool(self.settings.document_types)
+        return found == "html" or is_document or (self.settings.reads_feeds and is_feed(start))
 
     def _create_socket(self, info: AddrInfoType) -> socket.socket:
         """Create a socket (`socket_factory` of aiohttp).
