@@ -262,6 +262,53 @@ def test_xhtml_with_the_media_type_of_xml_is_a_page(kind: str, body: bytes, is_p
         assert (page.title, page.text) == ("Dengue", "Fever")
 
 
+WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+ENCRYPTED_MANIFEST = b"""<manifest:manifest xmlns:manifest="m"><manifest:file-entry manifest:full-path="content.xml">
+<manifest:encryption-data manifest:checksum="x"/></manifest:file-entry></manifest:manifest>"""
+
+
+def encrypted_parts(*names: str) -> dict[str, bytes]:
+    """Return the member that lists encrypted files of an EPUB."""
+    references = "".join(f'<e:CipherReference URI="{name}"/>' for name in names)
+    return {"META-INF/encryption.xml": f'<encryption xmlns:e="e">{references}</encryption>'.encode()}
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (made.encrypted_docx(), WORD),
+        (made.encrypted_docx(), "application/octet-stream"),
+        (made.with_members(made.odt(["x"]), {"META-INF/manifest.xml": ENCRYPTED_MANIFEST}), "application/zip"),
+        (made.with_members(made.epub(["x", "y"]), encrypted_parts("OPS/c0.xhtml", "OPS/c1.xhtml")), "application/zip"),
+    ],
+)
+def test_documents_with_a_password_are_encrypted(documents: SubprocessDocumentReader, body: bytes, kind: str) -> None:
+    given = response(body, kind=kind)
+    assert documents.is_document(given)
+    assert documents.unpack_blocking(given, Link(URL)).response.failure is Failure.ENCRYPTED
+
+
+def test_an_epub_with_encrypted_fonts_is_read(documents: SubprocessDocumentReader) -> None:
+    book = made.with_members(made.epub(["<p>Dengue</p>", "secret"]), encrypted_parts("OPS/font.otf", "OPS/c1.xhtml"))
+    page = parse_response(response(book), Link(URL), documents=documents)
+    assert isinstance(page, Page)
+    assert page.text == "Dengue"
+
+
+def test_an_odt_with_a_plain_manifest_is_read(documents: SubprocessDocumentReader) -> None:
+    text = made.with_members(made.odt(["Dengue"]), {"META-INF/manifest.xml": b"<manifest/>"})
+    page = parse_response(response(text), Link(URL), documents=documents)
+    assert isinstance(page, Page)
+    assert page.text == "Dengue"
+
+
+@pytest.mark.parametrize("kind", ["application/msword", WORD, "application/octet-stream", "text/html"])
+def test_documents_of_old_office_versions_are_refused(kind: str) -> None:
+    old = made.encrypted_docx().replace("EncryptedPackage".encode("utf-16-le"), "WordDocument____".encode("utf-16-le"))
+    assert not SubprocessDocumentReader.is_document(response(old, kind=kind))
+    assert parse_response(response(old, kind=kind), Link(URL)) == Failure.CONTENT_TYPE
+
+
 def test_documents_are_refused_without_a_reader() -> None:
     assert parse_response(response(made.pdf([["x"]])), Link(URL)) == Failure.CONTENT_TYPE
 

@@ -1,7 +1,7 @@
 """Detect the type of a body by its first bytes and its media type, which is often unspecific or wrong.
 
     html, plain                   parsed in this process
-    pdf, ps, gzip, zip            converted in a child process (`reader.py`)
+    pdf, ps, gzip, zip, ole       converted in a child process (`reader.py`)
 
 Word documents, OpenDocument texts and e-books are zip files; `archives.py` tells them apart.
 """
@@ -35,6 +35,7 @@ CONVERTED_TYPES = {
     "ps": "application/postscript",
     "gzip": "application/gzip",
     "zip": "application/zip",
+    "ole": "application/x-ole-storage",  # only office documents with a password
 }
 #: File name suffixes of documents; the crawler downloads them even with an unspecific media type.
 DOCUMENT_SUFFIXES = (".pdf", ".ps", ".gz", ".zip", ".docx", ".odt", ".epub")
@@ -67,12 +68,17 @@ _MAGIC_PREFIXES = (
     (b"PK\3\4", "zip"),
     (b"\x1f\x8b", "gzip"),
 )
+# An office document with a password is an OLE file that contains a stream of this name. Other OLE files, such as
+# documents of Word 97, are not read.
+_OLE_PREFIX = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ENCRYPTED_STREAM = "EncryptedPackage".encode("utf-16-le")
 #: First bytes of formats that are never read: images, programs, audio, video, fonts, other archives and databases.
 _BINARY_PREFIXES = (
     *(b"\x89PNG\r\n", b"GIF87a", b"GIF89a", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"\0\0\1\0", b"RIFF"),
     *(b"\x7fELF", b"MZ\x90\0", b"\xca\xfe\xba\xbe", b"\xcf\xfa\xed\xfe", b"\0asm", b"!<arch>\n"),
     *(b"OggS", b"ID3\2", b"ID3\3", b"ID3\4", b"fLaC", b"\x1aE\xdf\xa3", b"wOFF", b"wOF2", b"\0\1\0\0\0"),
     *(b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"BZh9", b"SQLite format 3\0"),
+    _OLE_PREFIX,
 )
 #: Wrong labels of documents that begin like those of other files.
 _DOCUMENT_LABELS = frozenset({"image/pdf", "image/x-pdf", "image/x-eps", "image/eps"})
@@ -128,6 +134,8 @@ def may_be_document(media_type: str) -> bool:
 
 def detect_magic(body: bytes) -> str:
     """Return the document type by the first bytes (magic number), "" for none."""
+    if body.startswith(_OLE_PREFIX):
+        return "ole" if _ENCRYPTED_STREAM in body else ""
     # PDF readers accept the PDF header within the first 1,024 bytes, and some writers rely on that.
     return _detect_prefix(body) or ("pdf" if b"%PDF-" in body[:1024] else "")
 
