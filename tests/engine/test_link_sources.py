@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from topicrawl.engine import link_sources
 from topicrawl.engine.link_sources import MAX_ROBOTS_SITEMAPS, LinkSourceParser
 from topicrawl.models import Link, Page, Response
 from topicrawl.parse import parse_response
+from topicrawl.parse.head_links import MAX_OPTION_LINKS, find_head_links, find_option_links
 
 HTML = {"content-type": "text/html"}
 
@@ -57,6 +60,33 @@ def test_the_head_of_a_page_has_links() -> None:
     ]
     assert [link.position for link in page.links] == [0, 1, 2, 3]
     assert page.links[2].anchor == "Auf Deutsch"
+
+
+def test_the_options_of_a_menu_are_links() -> None:
+    options = b"".join(b"<option value=/p%d>Page %d" % (number, number) for number in range(99))
+    body = b"""<select><option>x<option value="7">7<option value="de">de<option class=c value='http://b.test/?a&amp;b'
+    selected>B &amp; b</option><option value="/known">y<option value="//c.test/">c</select><a href=/known>x</a>"""
+    page = parse(build_parser(), "http://a.test/x/", body + b"<select>" + options)
+    assert [(link.url, link.anchor) for link in page.links[:5]] == [
+        ("http://a.test/known", "x"),
+        ("http://b.test/?a&b", "B & b"),
+        ("http://c.test/", "c"),
+        ("http://a.test/p0", "Page 0"),
+        ("http://a.test/p1", "Page 1"),
+    ]
+    assert len(page.links) == 1 + MAX_OPTION_LINKS
+
+
+@pytest.mark.parametrize(
+    "part",
+    [b"<option ", b"<option value=", b"<link ", b"<!-- alternate ", b"<link rel='", b"<option value=/" + b"x" * 1990],
+)
+def test_hostile_pages_are_searched_in_bounded_time(part: bytes) -> None:
+    body = b"<p>alternate" + part * (500_000 // len(part))
+    started = time.process_time()
+    assert find_head_links(body, Page("http://a.test/"), 1) == ()
+    assert find_option_links(body, Page("http://a.test/"), 1) == ()
+    assert time.process_time() - started < 5
 
 
 def test_a_feed_is_a_link_list_whatever_its_media_type_is() -> None:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from topicrawl.documents.file_types import is_feed
 from topicrawl.models import Failure, Link, Page, ParseFunction, Response
 from topicrawl.parse.feeds import FEED_REL, INDEXED_SITEMAP_REL, SITEMAP_REL, is_text_sitemap, parse_feed
-from topicrawl.parse.head_links import find_head_links
+from topicrawl.parse.head_links import find_head_links, find_option_links
 from topicrawl.urls import get_host, get_origin, resolve_url
 
 #: Sitemaps and feeds of one host that are used in one run, and links that they may give.
@@ -32,7 +32,8 @@ class LinkSourceParser:
     """A `ParseFunction` that adds link sources to `parse`, which parses pages.
 
     The first page of an origin gets links to the sitemaps that `get_sitemaps` returns for it, as written in its
-    robots.txt. Every web page gets the links in its head. A sitemap or feed gives a page with `is_link_list`.
+    robots.txt. Every web page gets the links in its head and in the options
+    of its menus. A sitemap or feed gives a page with `is_link_list`.
     """
 
     def __init__(self, parse: ParseFunction, get_sitemaps: Callable[[str], Sequence[str]]) -> None:
@@ -51,7 +52,9 @@ class LinkSourceParser:
         if not isinstance(page, Page):
             return page
         depth = link.depth + 1
-        found = find_head_links(response.body, page, depth) if response.readable is None else ()
+        found: tuple[Link, ...] = ()
+        if response.readable is None:
+            found = find_head_links(response.body, page, depth) + find_option_links(response.body, page, depth)
         if self._is_exhausted(get_host(page.url)):
             found = tuple(each for each in found if each.rel != FEED_REL)
         found += self._list_sitemaps(page, depth)

@@ -16,13 +16,13 @@ import turbohtml
 from turbohtml.detect import detect
 
 _BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_BE, "utf-16be"), (codecs.BOM_UTF16_LE, "utf-16le"))
-_CHARSET_PARAMETER = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';,]+)""", re.I)
+_CHARSET_PARAMETER = re.compile(r"""charset\s*+=\s*+["']?+\s*+([^\s"';,]+)""", re.I)
 _MAX_META_OFFSET = 64 * 1024
 _PRESCANNED_BYTES = 1024
 # An unclosed comment or script ends at the end of the text, and an element is short: the search takes linear time.
 _META_CHARSET = re.compile(
     rb"""<!--(?:.*?-->|.*)|<(script|style|title|textarea)\b(?:.*?</\1|.*)"""
-    rb"""|<meta\s(?:[^>]{0,500}?[\s;"'])??charset\s*=\s*["']?\s*([^\s"'/>;]+)""",
+    rb"""|<meta\s(?:[^>]{0,500}?[\s;"'])??charset\s*+=\s*+["']?+\s*+([^\s"'/>;]+)""",
     re.I | re.S,
 )
 #: Python codecs of the charsets whose name in Python is another one. Other charsets have the same name.

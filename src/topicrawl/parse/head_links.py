@@ -1,4 +1,8 @@
-"""Find links outside the text of an HTML page: feeds, translations, and the next and previous page, in its head."""
+"""Find links outside the text of an HTML page.
+
+The head of a page names feeds, translations, and the next and previous page. The options of a menu may be URLs, which a
+script opens.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +15,20 @@ from topicrawl.parse.charset import get_query_codec
 from topicrawl.parse.feeds import FEED_REL
 from topicrawl.urls import LinkResolver
 
-#: Only this part of a page is searched.
+#: Only these parts of a page are searched.
 _HEAD_BYTES = 32 * 1024
+_MENU_BYTES = 256 * 1024  # from the first option
 MAX_HEAD_LINKS = 20
+MAX_OPTION_LINKS = 50
 _ELEMENT = re.compile(rb"<(?:link|base)\s[^<>]{0,2000}>|<!--(?:.*?-->|.*)", re.I | re.S)
 _ATTRIBUTE = re.compile(r"""([a-z]{1,20})\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.I)
+# Only values that are certainly URLs: an absolute URL, or a path from the root of the site.
+# Possessive quantifiers keep the search of a hostile page linear.
+_OPTION = re.compile(
+    rb"""<option\s(?:[^<>]{0,500}?\s)??value\s*+=\s*+["']?+"""
+    rb"""((?:https?:/)?/[^"'<>\s]{1,2000}+)[^<>]{0,500}+>([^<]{0,500}+)""",
+    re.I,
+)
 _FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/feed+json"})
 
 
@@ -36,8 +49,7 @@ def find_head_links(body: bytes, page: Page, depth: int) -> tuple[Link, ...]:
     if b"alternate" not in lower and b"next" not in lower and b"prev" not in lower:
         return ()
     base = page.url
-    known = {link.url for link in page.links}
-    known.add(page.url)
+    known = {page.url, *(link.url for link in page.links)}
     links: list[Link] = []
     for tag, attributes in _iterate_elements(head, page.charset):
         href = attributes.get("href", "").strip()
@@ -57,9 +69,41 @@ def find_head_links(body: bytes, page: Page, depth: int) -> tuple[Link, ...]:
     return tuple(links)
 
 
+def find_option_links(body: bytes, page: Page, depth: int) -> tuple[Link, ...]:
+    """Return the URLs of options that are not among the links of a page: at most `MAX_OPTION_LINKS`.
+
+    >>> menu = b'<select><option value="/owls" selected>Owls</option><option value="bats">Bats</option></select>'
+    >>> [(link.url, link.anchor) for link in find_option_links(menu, Page("http://a.org/x/"), 1)]
+    [('http://a.org/owls', 'Owls')]
+    """
+    first = body.find(b"<option")
+    if first < 0:
+        return ()
+    codec = _get_codec(page.charset)
+    resolver = LinkResolver(page.url, query_codec=get_query_codec(page.charset or "utf-8"))
+    known = {page.url, *(link.url for link in page.links)}
+    links: list[Link] = []
+    for match in _OPTION.finditer(body, first, first + _MENU_BYTES):
+        href, anchor = (html.unescape(text.decode(codec, "replace")) for text in match.groups())
+        url = resolver(href)
+        if url is not None and url not in known:
+            known.add(url)
+            position = len(page.links) + len(links)
+            anchor = " ".join(anchor.split())
+            links.append(Link(url, page.url, anchor, tag_path="select/option", position=position, depth=depth))
+            if len(links) >= MAX_OPTION_LINKS:
+                break
+    return tuple(links)
+
+
+def _get_codec(charset: str) -> str:
+    """Return the name of the decoder of a page charset."""
+    return "utf-8" if charset in ("", "utf-8") else f"whatwg-{charset}"
+
+
 def _iterate_elements(head: bytes, charset: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the name and the attributes of each `link` and `base` element outside comments."""
-    codec = "utf-8" if charset in ("", "utf-8") else f"whatwg-{charset}"
+    codec = _get_codec(charset)
     for match in _ELEMENT.finditer(head):
         if not match[0].startswith(b"<!"):
             text = match[0].decode(codec, "replace")
