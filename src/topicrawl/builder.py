@@ -23,16 +23,17 @@ from topicrawl.collection.directory import Collection, contains_crawl, load_craw
 from topicrawl.collection.page_loader import PageLoader
 from topicrawl.collection.reviewer_log import CallPrices, ReviewerLog
 from topicrawl.collection.store import CollectionStore
-from topicrawl.documents.file_types import DOCUMENT_SUFFIXES, DOCUMENT_TYPES
 from topicrawl.documents.messages import ConversionLimits as DocumentLimits
 from topicrawl.documents.reader import SubprocessDocumentReader
 from topicrawl.engine.backlink_lookup import BacklinkLookup
 from topicrawl.engine.checkpoint import Checkpoint
-from topicrawl.engine.context import CrawlContext, FindDuplicateFunction
+from topicrawl.engine.context import CrawlContext, FindDuplicateFunction, OffLoopParser
 from topicrawl.engine.crawl import Crawl, build_seed_links
+from topicrawl.engine.http_setup import build_http_settings
 from topicrawl.engine.identity import build_identity, check_identity
 from topicrawl.engine.limits import CrawlLimits, StopReason
 from topicrawl.engine.link_filter import LinkFilter
+from topicrawl.engine.link_sources import LinkSourceParser, OffLoopLinkSourceParser
 from topicrawl.engine.recall_estimate import RecallMonitor
 from topicrawl.engine.recorded_training_data import RecordedTrainingData
 from topicrawl.engine.resume import mark_session_complete, open_local_frontier, recover_crawl, reopen_failed_links
@@ -45,7 +46,7 @@ from topicrawl.errors import SettingError
 from topicrawl.fetch.chat_client import ChatClient, is_local_host
 from topicrawl.fetch.guard import AddressGuard, parse_networks
 from topicrawl.fetch.host_groups import GroupDelays
-from topicrawl.fetch.http import HttpClient, HttpSettings
+from topicrawl.fetch.http import HttpClient
 from topicrawl.fetch.polite import PoliteFetcher
 from topicrawl.fetch.replay import Recording
 from topicrawl.frontier.base import Frontier, FrontierRules
@@ -83,8 +84,6 @@ from topicrawl.urls import canonicalize_url
 log = logging.getLogger("topicrawl")
 
 _REVIEWER_TIMEOUT = 120.0  # seconds of one call to the reviewer; a model on the same machine may be slow
-#: Media types in the Accept header: those that the parsers can read.
-ACCEPTED_MEDIA_TYPES = ("text/html", "application/xhtml+xml", "text/plain")
 
 
 @asynccontextmanager
@@ -252,7 +251,7 @@ def _build_reviewer(base: _BaseComponents, crawl: Crawl, steering: Steering, *, 
         settings.reviewer_model,
         key=key,
         max_tokens=MAX_REPLY_TOKENS,
-        settings=dataclasses.replace(_build_http_settings(settings), total_timeout=_REVIEWER_TIMEOUT),
+        settings=dataclasses.replace(build_http_settings(settings), total_timeout=_REVIEWER_TIMEOUT),
     )
     return Reviewer(
         chat,
@@ -382,9 +381,9 @@ def _build_backlink_lookup(
 def _create_http_client(settings: Settings, recrawl: tuple[RecrawlQueue, RecrawlSink] | None) -> HttpClient:
     """Create the HTTP client. The requests of a recrawl are conditional."""
     if recrawl is None:
-        return HttpClient(_build_http_settings(settings))
+        return HttpClient(build_http_settings(settings))
     _, sink = recrawl
-    return HttpClient(_build_http_settings(settings), clock=sink.clock, conditional_headers=sink.pages.get_validators)
+    return HttpClient(build_http_settings(settings), clock=sink.clock, conditional_headers=sink.pages.get_validators)
 
 
 async def _restore_or_train(
@@ -417,14 +416,14 @@ def _select_engines(settings: Settings, strategy: Strategy) -> list[SearchProvid
         raise SettingError(f"{strategy.name} does not use descriptions: remove --descriptions, or use --strategy hati")
     if not settings.back_links and not settings.descriptions:
         return []
-    return build_text_providers(settings.engine, build_engine_access(_build_http_settings(settings), settings.searxng))
+    return build_text_providers(settings.engine, build_engine_access(build_http_settings(settings), settings.searxng))
 
 
 def _build_warcinfo_fields(settings: Settings) -> dict[str, str]:
     """Return the warcinfo fields that describe the crawler to readers of the archive."""
     fields = {
         "robots": "obey" if settings.robots else "ignore",
-        "http-header-user-agent": _build_http_settings(settings).user_agent,
+        "http-header-user-agent": build_http_settings(settings).user_agent,
         "operator": settings.contact,
     }
     return {name: text for name, text in fields.items() if text}
@@ -459,7 +458,7 @@ async def _fetch_examples(
     async def query_engines(query: str) -> Sequence[EngineAnswer]:
         return await collect_answers(engines, query, MAX_BACKLINKS, settings.timeout)
 
-    async with HttpClient(_build_http_settings(settings)) as http:
+    async with HttpClient(build_http_settings(settings)) as http:
         polite = PoliteFetcher(http, delay=settings.delay, robots=settings.robots)
         with _open_document_reader(settings) as documents:
             gathering = ExampleFetcher(
@@ -486,21 +485,6 @@ def load_topic_and_settings(directory: Path, overrides: Mapping[str, object]) ->
     return load_crawl_topic(directory), parse_stored_settings(stored if isinstance(stored, dict) else {}, overrides)
 
 
-def _build_http_settings(settings: Settings) -> HttpSettings:
-    return HttpSettings(
-        contact=settings.contact,
-        total_timeout=settings.timeout,
-        max_bytes=settings.max_bytes,
-        proxy=settings.proxy,
-        accepted_types=ACCEPTED_MEDIA_TYPES,
-        document_types=DOCUMENT_TYPES if settings.documents else frozenset(),
-        document_suffixes=DOCUMENT_SUFFIXES if settings.documents else (),
-        max_connections=settings.concurrency * 2,
-        allowed_networks=parse_networks(settings.allow_net),
-        host_overrides=settings.parse_fixed_addresses(),
-    )
-
-
 def _build_reviewer_log(settings: Settings, store: CollectionStore) -> ReviewerLog:
     prices = CallPrices(settings.reviewer_price_in, settings.reviewer_price_out)
     return ReviewerLog(store, limit=settings.reviewer_calls, prices=prices)
@@ -525,10 +509,15 @@ def _build_crawl(
     settings, strategy, store = base.settings, base.strategy, base.collection.store
     recall_monitor = RecallMonitor(strategy.context.topic.threshold, settings.stop_when_found)
     recall_monitor.replay_visits(queries.iterate_discoveries(store, recall_monitor.threshold))
+    parse_page = off_loop_parser.options.create_parser(ParserCache(vocabularies=strategy.context.vsm.vocabularies))
+    costly_parser: OffLoopParser = off_loop_parser
+    if settings.sitemaps:
+        parse_page = link_sources = LinkSourceParser(parse_page, sink.fetcher.get_sitemaps)
+        costly_parser = OffLoopLinkSourceParser(off_loop_parser, link_sources)
     context = CrawlContext(
         frontier=base.frontier,
         fetch=base.collection.wrap_fetch(sink.fetcher),
-        parse=off_loop_parser.options.create_parser(ParserCache(vocabularies=strategy.context.vsm.vocabularies)),
+        parse=parse_page,
         relevance=base.judge,
         strategy=strategy,
         sink=sink,
@@ -536,7 +525,7 @@ def _build_crawl(
         link_filter=base.link_filter,
         get_crawl_delay=sink.fetcher.get_delay,
         document_reader=document_reader,
-        off_loop_parser=off_loop_parser,
+        off_loop_parser=costly_parser,
         wait_for_more_links=wait_for_more_links,
         find_duplicate=base.find_duplicate,
         submit_scores=submit_scores,

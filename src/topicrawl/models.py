@@ -40,6 +40,7 @@ class Failure(StrEnum):
     ROBOTS_UNREACHABLE = "robots_unreachable"  # robots.txt cannot be fetched, so the host may not be requested yet
     NOINDEX = "noindex"  # the page carries a noindex directive
     NOARCHIVE = "noarchive"  # the page carries a noarchive directive
+    LINK_LIST = "link_list"  # a sitemap or a feed: its links are followed, but it is not a page
     DUPLICATE = "duplicate"  # the page is already stored, or repeats a stored page
     UNPARSED = "unparsed"  # the document is damaged, or the process that reads it crashed
     READING_LIMIT = "reading_limit"  # the document or page needs more time or memory than allowed
@@ -189,6 +190,7 @@ class Page(Struct, frozen=True):
     directives: frozenset[str] = frozenset()  # "noindex", "noarchive", "nofollow"
     links: tuple[Link, ...] = ()
     digest: str = ""  # hash of the text: equal digests mean equal texts
+    is_link_list: bool = False  # a sitemap or a feed: only its links are used
 
 
 class DuplicateMatch(NamedTuple):

@@ -75,6 +75,7 @@ class Settings:
     max_bytes: Annotated[int, "Maximum size of a page in bytes, decompressed."] = 10 * 1024 * 1024
     documents: Annotated[bool, "Also read PDF, PostScript, docx, odt, EPUB, gzip and zip."] = True
     document_seconds: Annotated[float, "CPU time limit for converting one document, in seconds."] = 20.0
+    sitemaps: Annotated[bool, "Also find links in sitemaps, feeds and the heads of pages."] = True
     attempts: Annotated[int, "Maximum number of attempts for a page whose host fails temporarily."] = 3
     patience: Annotated[float, "Seconds to wait for unreachable hosts when no other links are left."] = 600.0
     contact: Annotated[str, "Your e-mail address or web page, sent to every host in the user agent."] = ""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TypeAlias
-from urllib.parse import quote
+from urllib.parse import quote, quote_from_bytes
 
 import xxhash
 from ada_url import join_url, normalize_url
@@ -60,6 +60,10 @@ _MAX_CACHED_LENGTH = 512
 _MAX_CACHED_LINKS = 1 << 16
 _UrlByHref: TypeAlias = dict[str | None, str]
 
+_NON_ASCII = re.compile("[^\\x00-\\x7f]+")
+#: ASCII characters that the standard leaves unchanged in a query after encoding.
+_QUERY_SAFE = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "\"#<>'")
+
 _SEARCH_UNSAFE_ORIGIN = re.compile(r"[?#\\\s]").search
 _NON_WEB_SCHEMES = ("mailto:", "javascript:", "tel:", "data:")
 
@@ -84,6 +88,32 @@ def resolve_url(base: str, href: str) -> str | None:
     True
     """
     return _resolve_with_parser(base, href)
+
+
+def encode_query(href: str, codec: str) -> str:
+    """Percent-encode the letters in the query of a link in the charset of its page, as browsers do.
+
+    Characters that the charset does not contain become escaped character references. Path and fragment stay unchanged.
+
+    >>> encode_query("/поиск?q=мир&x=语#мир", "windows-1251")
+    '/поиск?q=%EC%E8%F0&x=%26%2335821%3B#мир'
+    """
+    address, hash_mark, fragment = href.partition("#")
+    path, mark, query = address.partition("?")
+    if query.isascii():
+        return href
+    query = _NON_ASCII.sub(lambda run: _encode_letters(run[0], codec), query)
+    return f"{path}{mark}{query}{hash_mark}{fragment}"
+
+
+def _encode_letters(text: str, codec: str) -> str:
+    """Percent-encode text in a charset; unknown characters become escaped character references."""
+    try:
+        return quote_from_bytes(text.encode(codec), safe=_QUERY_SAFE)
+    except UnicodeEncodeError:
+        if len(text) == 1:
+            return f"%26%23{ord(text)}%3B"
+        return "".join(_encode_letters(letter, codec) for letter in text)
 
 
 class LinkCache:
@@ -122,17 +152,29 @@ class LinkCache:
 class LinkResolver:
     r"""`resolve_url` for the links of one page: simple links are resolved without the full parser.
 
-    Pages that are resolved with the same `cache` share the links that do not depend on the page.
+    Pages that are resolved with the same `cache` share the links that do not depend on the page. `query_codec` is the
+    Python codec for the queries of a page that is not in UTF-8.
 
     >>> resolver = LinkResolver("https://example.org/wiki/Bird?action=edit")
     >>> list(resolver.resolve_links(["Owl#Food", "/w?id=1&fbclid=2", "tel:1"])), resolver("#top")
     (['https://example.org/wiki/Owl', 'https://example.org/w?id=1', None], 'https://example.org/wiki/Bird?action=edit')
     """
 
-    __slots__ = ("_absolute", "_base", "_cache", "_link_cache", "_max_length", "_origin", "_parents", "_rooted")
+    __slots__ = (
+        "_absolute",
+        "_base",
+        "_cache",
+        "_link_cache",
+        "_max_length",
+        "_origin",
+        "_parents",
+        "_query_codec",
+        "_rooted",
+    )
 
-    def __init__(self, base: str, cache: LinkCache | None = None) -> None:
+    def __init__(self, base: str, cache: LinkCache | None = None, *, query_codec: str = "") -> None:
         self._base = base
+        self._query_codec = query_codec
         self._max_length = min(_MAX_CACHED_LENGTH, MAX_URL_LENGTH - len(base))
         self._cache: dict[str | None, str | None] = {None: None}
         self._parents: dict[str, str] = {}
@@ -165,7 +207,9 @@ class LinkResolver:
                 return found
         found = self._resolve_relative(href)
         if found is None and not href.startswith(_NON_WEB_SCHEMES):
-            found = _resolve_with_parser(self._base, href)
+            # Only links with non-ASCII characters depend on the codec, and the patterns above match none of them.
+            raw = encode_query(href, self._query_codec) if self._query_codec and not href.isascii() else href
+            found = _resolve_with_parser(self._base, raw)
         self._cache[href] = found
         return found
 

@@ -45,6 +45,8 @@ DOCUMENTS: dict[str, tuple[str, bytes]] = {
         "application/epub+zip",
         made.epub(["".join(f"<p>{it}</p>" for it in lines("theta")) + '<a href="{address}/leaf/epub">x</a>']),
     ),
+    "/k.html": ("text/html", made.pdf([lines("lambda")], title="Lambda paper", links=links("html"))),
+    "/get/1": ("application/force-download", made.pdf([lines("omega")], title="Omega paper", links=links("get"))),
     "/d.zip": (
         "application/zip",
         made.zipped(
@@ -61,7 +63,9 @@ POSTSCRIPT = {
     "/b.ps": ("application/postscript", made.postscript([*lines("beta"), "See {address}/leaf/ps"])),
     "/e.ps.gz": ("application/gzip", made.postscript([*lines("kappa"), "See {address}/leaf/gz"])),
 }
-LEAVES = {"pdf", "txt", "docx", "odt", "one", "two", "page"} | ({"ps", "gz"} if HAS_GHOSTSCRIPT else set())
+LEAVES = {"pdf", "txt", "docx", "odt", "html", "get", "one", "two", "page"}
+if HAS_GHOSTSCRIPT:
+    LEAVES |= {"ps", "gz"}
 
 
 def site(documents: Mapping[str, tuple[str, bytes]]) -> SiteAnswer:
@@ -136,6 +140,20 @@ def test_documents_of_every_kind_are_collected_and_scored_and_their_links_follow
         assert page is not None
         assert TEXT in page.text
     assert [link.source for link in material.get_parents(f"{address}/leaf/pdf")] == [f"{address}/a.pdf"]
+
+
+def test_xhtml_with_the_media_type_of_xml_is_a_page(run) -> None:  # type: ignore[no-untyped-def]
+    paragraphs = "".join(f"<p>{line}</p>" for line in lines("omicron"))
+    links = '<a href="/leaf/xml">x</a><a rel="license" href="/terms">x</a>'
+    xhtml = f'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><body>{paragraphs}{links}</body></html>'
+    answer = site({"/a": ("application/xml", xhtml.encode()), "/b": ("application/xml", b"<rss/>")})
+    with live_site(answer) as (address, _):
+        assert crawl(run, address, answer).code == 0
+    assert paths(address, "SELECT url FROM pages") == {"/", "/a", "/leaf/xml"}
+    assert paths(address, "SELECT requested FROM visits WHERE failure='content_type'") == {"/b"}
+    exported = run("export", "dengue-fever", "--to", "jsonl", "--out", "-", "--all").out.splitlines()
+    licences = {json.loads(line)["url"].removeprefix(address): json.loads(line)["licence"] for line in exported}
+    assert licences["/a"] == f"{address}/terms"
 
 
 def test_the_same_text_in_two_formats_is_one_document(run) -> None:  # type: ignore[no-untyped-def]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from topicrawl import parse
-from topicrawl.cluster.gather import CollectionMerger, GatherResult, check_sources
+from topicrawl.cluster.gather import CollectionMerger, GatherResult, check_sources, merge_frontiers
 from topicrawl.collection.annotations import (
     AnnotationLabel,
     annotate,
@@ -21,6 +22,9 @@ from topicrawl.collection.directory import Collection
 from topicrawl.collection.link_rows import pack_links
 from topicrawl.collection.store import CollectionStore, VisitRecord
 from topicrawl.errors import CollectionError
+from topicrawl.frontier.base import FrontierEntry, FrontierRules, Offer
+from topicrawl.frontier.sqlite.frontier import SqliteFrontier
+from topicrawl.frontier.sqlite.reader import open_reader
 from topicrawl.models import Failure, Link, Priority, Response, Visit
 from topicrawl.topic import Topic
 from topicrawl.urls import fingerprint
@@ -116,6 +120,57 @@ def test_the_last_verdict_of_any_worker_counts_and_decisions_can_be_revoked(tmp_
     undo_last_action(store, at=16.0)
     assert {row.url for row in list_current_annotations(store).values()} == {urls[0], urls[2]}
     store.close()
+
+
+def add_frontier(directory: Path, *, done: dict[str, str], waiting: dict[str, float], lease: bool = False) -> Path:
+    """Write the frontier of a crawl. With `lease`, the process dies while its best link is being fetched."""
+
+    async def write() -> None:
+        frontier = SqliteFrontier(directory / "frontier.sqlite", FrontierRules(), lambda: 1.0)
+        for url, reason in done.items():
+            await frontier.mark_done([url], reason)
+        links = [Offer(Link(url, "http://a/", f"to {url}", depth=2), Priority(s, "p")) for url, s in waiting.items()]
+        await frontier.add(links)
+        if lease:
+            assert len(await frontier.lease(1)) == 1
+            frontier._database.close()
+        else:
+            await frontier.close()
+
+    asyncio.run(write())
+    return directory
+
+
+def test_frontiers_are_merged(tmp_path: Path) -> None:
+    first = worker(tmp_path / "a", "e", (1.0, "http://a/1", "one"), (2.0, "http://a/2", None))
+    second = worker(tmp_path / "b", "e", (3.0, "http://b/1", LONG), (4.0, "http://b/2", LONG))
+    third = worker(tmp_path / "c", "e")  # a worker without a frontier
+    done = {"http://a/1": "fetched", "http://a/2": "timeout", "http://a/old": "fetched"}
+    add_frontier(first, done=done, waiting={"http://x/": 0.9, "http://y/": 0.2, "http://b/1": 0.5}, lease=True)
+    waiting = {"http://y/": 0.7, "http://z/": 0.1, "http://a/2": 0.9, "http://a/old": 0.8}
+    add_frontier(second, done={"http://b/1": "fetched", "http://b/2": "fetched"}, waiting=waiting)
+    out = tmp_path / "all"
+    with Collection(out, TOPIC, check_sources(out, [first, second, third])) as collection:
+        list(CollectionMerger(collection, [first, second, third], READ).run())
+        assert asyncio.run(merge_frontiers(collection, [first, second, third])) == 3
+
+    async def read() -> tuple[list[FrontierEntry], dict[str, str]]:
+        reader = open_reader(out / "frontier.sqlite")
+        entries = await reader.get_best_entries(10)
+        closed = {entry.link.url: entry.reason for _, entry in reader.get_all(100) if entry.state == "done"}
+        await reader.close()
+        return entries, closed
+
+    entries, closed = asyncio.run(read())
+    assert [(entry.link.url, entry.priority.score) for entry in entries] == [
+        ("http://x/", 0.9),
+        ("http://y/", 0.7),
+        ("http://z/", 0.1),
+    ]
+    link = Link("http://x/", "http://a/", "to http://x/", depth=2)
+    assert (entries[0].link, entries[0].priority.payload) == (link, "p")
+    reasons = {"http://b/1": "fetched", "http://b/2": "duplicate"}
+    assert closed == {**done, **reasons}, "the merge finds a duplicate"
 
 
 def test_unrelated_or_busy_directories_are_refused(tmp_path: Path) -> None:

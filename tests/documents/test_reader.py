@@ -17,6 +17,7 @@ from tests.helpers import documents as made
 
 from topicrawl.documents.conversion import convert_document
 from topicrawl.documents.errors import UnreadableDocument
+from topicrawl.documents.file_types import detect_type
 from topicrawl.documents.messages import ConversionLimits
 from topicrawl.documents.reader import SubprocessDocumentReader
 from topicrawl.models import Failure, Link, Page, Response
@@ -186,19 +187,126 @@ def test_the_robots_header_applies_to_all_members(documents: SubprocessDocumentR
 @pytest.mark.parametrize(
     ("kind", "body", "wanted"),
     [
-        ("text/html", b"%PDF-1.4", False),
+        ("text/html", b"%PDF-1.4", True),
+        ("text/html", b"\r\n%PDF-1.4", True),
+        ("text/html", b"<p>A PDF file begins with %PDF-1.4", False),
+        ("text/html", b"PDF files begin with %PDF-1.4", False),
         ("text/plain", b"Dear all", False),
         ("text/plain", b"%!PS-Adobe-3.0", True),
         ("application/pdf", b"%PDF-1.4", True),
         ("application/pdf", b"<html><p>Not found", False),
         ("application/octet-stream", b"\x1f\x8b\x08", True),
         ("application/octet-stream", b"MZ\x90\0", False),
-        ("image/png", b"%PDF-1.4", False),
+        ("image/pdf", b"%PDF-1.4", True),
+        ("image/png", b"\x89PNG", False),
         ("", b"PK\3\4", True),
     ],
 )
 def test_documents_are_detected_by_their_bytes(kind: str, body: bytes, wanted: bool) -> None:
     assert SubprocessDocumentReader.is_document(response(body, kind=kind)) is wanted
+
+
+@pytest.mark.parametrize("kind", ["text/html", "application/xhtml+xml", "text/plain"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)),
+        b"\x7fELF\2\1\1" + bytes(60),
+        b"GIF89a\1\0\1\0" + bytes(range(64)),
+        b"\xff\xd8\xff\xe0\0\x10JFIF",
+        bytes(range(256)) * 4,
+    ],
+)
+def test_a_binary_file_with_the_media_type_of_a_page_is_refused(kind: str, body: bytes) -> None:
+    assert parse_response(response(body, kind=kind), Link(URL)) == Failure.CONTENT_TYPE
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"Dengue \x00\x07 fever",
+        "\ufeffDengue fever".encode("utf-16-le"),
+        "<!doctype html><p>Dengue fever".encode("utf-16-le"),
+        "<p>Dengue fever, in many words".encode("utf-16-be") * 20,
+        b"\x1b$B%G%s%0G.\x1b(B",
+        "\ufeffDengue".encode(),
+        b"GIFs of dengue",
+    ],
+)
+def test_a_text_with_the_media_type_of_a_page_is_a_page(body: bytes) -> None:
+    assert isinstance(parse_response(response(body, kind="text/html"), Link(URL)), Page)
+
+
+XHTML = b'<html xmlns="http://www.w3.org/1999/xhtml"><head><title>Dengue</title></head><body><p>Fever</p></body></html>'
+
+
+@pytest.mark.parametrize("kind", ["application/xml", "text/xml", "application/x-download"])
+@pytest.mark.parametrize(
+    ("body", "is_page"),
+    [
+        (XHTML, True),
+        (b'\xef\xbb\xbf<?xml version="1.0"?>\n<!-- a --><!DOCTYPE html PUBLIC "x" "y">\n<?style x?>' + XHTML, True),
+        (b"<rss><channel><description><![CDATA[" + XHTML + b"]]></description></channel></rss>", False),
+        (b"<!-- <html> --><svg/>", False),
+        (b"<!DOCTYPE svg><html>", False),
+        (b"<!-- -->" * 120 + b"<svg/>", False),
+        (b"<htmlx>", False),
+        (b"", False),
+    ],
+)
+def test_xhtml_with_the_media_type_of_xml_is_a_page(kind: str, body: bytes, is_page: bool) -> None:
+    assert (detect_type(body, kind) == "html") is is_page
+    if is_page:
+        page = parse_response(response(body, kind=kind), Link(URL))
+        assert isinstance(page, Page)
+        assert (page.title, page.text) == ("Dengue", "Fever")
+
+
+WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+ENCRYPTED_MANIFEST = b"""<manifest:manifest xmlns:manifest="m"><manifest:file-entry manifest:full-path="content.xml">
+<manifest:encryption-data manifest:checksum="x"/></manifest:file-entry></manifest:manifest>"""
+
+
+def encrypted_parts(*names: str) -> dict[str, bytes]:
+    """Return the member that lists encrypted files of an EPUB."""
+    references = "".join(f'<e:CipherReference URI="{name}"/>' for name in names)
+    return {"META-INF/encryption.xml": f'<encryption xmlns:e="e">{references}</encryption>'.encode()}
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (made.encrypted_docx(), WORD),
+        (made.encrypted_docx(), "application/octet-stream"),
+        (made.with_members(made.odt(["x"]), {"META-INF/manifest.xml": ENCRYPTED_MANIFEST}), "application/zip"),
+        (made.with_members(made.epub(["x", "y"]), encrypted_parts("OPS/c0.xhtml", "OPS/c1.xhtml")), "application/zip"),
+    ],
+)
+def test_documents_with_a_password_are_encrypted(documents: SubprocessDocumentReader, body: bytes, kind: str) -> None:
+    given = response(body, kind=kind)
+    assert documents.is_document(given)
+    assert documents.unpack_blocking(given, Link(URL)).response.failure is Failure.ENCRYPTED
+
+
+def test_an_epub_with_encrypted_fonts_is_read(documents: SubprocessDocumentReader) -> None:
+    book = made.with_members(made.epub(["<p>Dengue</p>", "secret"]), encrypted_parts("OPS/font.otf", "OPS/c1.xhtml"))
+    page = parse_response(response(book), Link(URL), documents=documents)
+    assert isinstance(page, Page)
+    assert page.text == "Dengue"
+
+
+def test_an_odt_with_a_plain_manifest_is_read(documents: SubprocessDocumentReader) -> None:
+    text = made.with_members(made.odt(["Dengue"]), {"META-INF/manifest.xml": b"<manifest/>"})
+    page = parse_response(response(text), Link(URL), documents=documents)
+    assert isinstance(page, Page)
+    assert page.text == "Dengue"
+
+
+@pytest.mark.parametrize("kind", ["application/msword", WORD, "application/octet-stream", "text/html"])
+def test_documents_of_old_office_versions_are_refused(kind: str) -> None:
+    old = made.encrypted_docx().replace("EncryptedPackage".encode("utf-16-le"), "WordDocument____".encode("utf-16-le"))
+    assert not SubprocessDocumentReader.is_document(response(old, kind=kind))
+    assert parse_response(response(old, kind=kind), Link(URL)) == Failure.CONTENT_TYPE
 
 
 def test_documents_are_refused_without_a_reader() -> None:

@@ -9,6 +9,7 @@ import ssl
 import time
 from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import brotli
@@ -16,6 +17,7 @@ import pytest
 import zstandard
 from tests.helpers.site.server import AnswerFunction, Reply, Request, Site, answer_by_path, make_redirect
 
+from topicrawl.documents.file_types import DOCUMENT_TYPES
 from topicrawl.fetch.guard import BLOCKED_PORTS, Network, parse_networks
 from topicrawl.fetch.http import HttpClient, HttpSettings
 from topicrawl.models import Failure, Response
@@ -156,6 +158,78 @@ ANSWERS: dict[str, tuple[Callable[[], object], Failure | None]] = {
         Failure.BAD_RESPONSE,
     ),
 }
+
+
+SNIFFING = HttpSettings(
+    allowed_networks=LOOPBACK, detects_types=True, document_types=DOCUMENT_TYPES, max_bytes=1_000_000
+)
+PDF_LABELS = [
+    "application/pdf",
+    "application/x-pdf",
+    "application/acrobat",
+    "application/vnd.pdf",
+    "applications/vnd.pdf",
+    "text/pdf",
+    "text/x-pdf",
+    "application/x-download",
+    "application/force-download",
+    "application/download",
+    "application/save",
+    "application/unknown",
+    "content/unknown",
+    "image/pdf",
+    "application/octet-stream",
+    "binary/octet-stream",
+    "application/x-bzpdf",
+    "application/x-gzpdf",
+    "application/binary",
+    "application/x-unknown",
+    "application/x-force-download",
+    "text/html",
+]
+
+
+@pytest.mark.parametrize("label", PDF_LABELS)
+def test_a_pdf_is_downloaded_with_every_media_type(label: str) -> None:
+    body = b"%PDF-1.4" + b"x" * 200_000
+    response = fetch_one(lambda _: Reply(body, type=label), SNIFFING, "/get?id=1")
+    assert (response.failure, response.body, response.content_type) == (None, body, label)
+
+
+def test_the_first_bytes_are_decoded_before_the_type_is_detected() -> None:
+    body = gzip.compress(b"%PDF-1.4" + bytes(range(256)) * 1000)
+    response = fetch_one(lambda _: Reply(body, type="text/pdf", headers={"Content-Encoding": "gzip"}), SNIFFING)
+    assert (response.failure, response.body) == (None, gzip.decompress(body))
+    response = fetch_one(lambda _: Reply(body[4:], type="text/pdf", headers={"Content-Encoding": "gzip"}), SNIFFING)
+    assert response.failure is Failure.CONTENT_TYPE
+
+
+@pytest.mark.parametrize(
+    ("label", "body"),
+    [
+        ("application/json", b'{"title": "<p>dengue"}'),
+        ("application/octet-stream", b"MZ\x90\0" + bytes(3000)),
+        ("application/x-download", b"dengue"),
+        ("image/png", b"%PDF-1.4"),
+        ("text/css", b"<html>"),
+        ("application/xml", b"<rss><p>"),
+        ("application/xml", b""),
+    ],
+)
+def test_other_files_are_refused_by_their_first_bytes(label: str, body: bytes) -> None:
+    response = fetch_one(lambda _: Reply(body, type=label), SNIFFING)
+    assert (response.failure, response.detail, response.body) == (Failure.CONTENT_TYPE, label, b"")
+
+
+def test_without_documents_only_web_pages_are_detected() -> None:
+    settings = replace(SNIFFING, document_types=frozenset())
+    assert fetch_one(lambda _: Reply(b"%PDF-1.4", type="text/pdf"), settings).failure is Failure.CONTENT_TYPE
+    assert fetch_one(lambda _: Reply(b"<html><p>x", type="text/xml"), settings).body == b"<html><p>x"
+
+
+def test_the_size_limit_includes_the_first_bytes() -> None:
+    body = b"%PDF-1.4" + b"x" * 1_000_000
+    assert fetch_one(lambda _: Reply(body, type="text/pdf"), SNIFFING).failure is Failure.TOO_LARGE
 
 
 async def _endless_image() -> AsyncIterator[bytes]:

@@ -12,6 +12,7 @@ from tests.helpers.site.server import AnswerFunction, Reply, Request, Site, answ
 from topicrawl.fetch.guard import parse_networks
 from topicrawl.fetch.http import HttpClient, HttpSettings
 from topicrawl.fetch.polite import PoliteFetcher
+from topicrawl.fetch.redirects import MAX_REDIRECTS
 from topicrawl.models import Failure, Link, Response
 from topicrawl.urls import get_host
 
@@ -378,3 +379,56 @@ def test_the_delay_applies_after_a_robots_txt_that_forbids_the_page() -> None:
         assert 0 < response.wait <= 30.0
 
     visit(answer_by_path({"/robots.txt": ROBOTS}), steps, delay=30.0)
+
+
+def answer_with_cookie(request: Request) -> Reply:
+    """Send the page only to requests with the cookie; set the cookie and redirect back to the page."""
+    if request.path == "/robots.txt":
+        return Reply(status=404)
+    if "id=7" in request.headers.get("cookie", ""):
+        return Reply(b"page")
+    if request.path == "/set":
+        return Reply(status=302, headers={"Location": "/", "Set-Cookie": "id=7; Path=/; HttpOnly"})
+    return make_redirect("/set")
+
+
+def test_a_site_that_sets_a_cookie_and_redirects_back_is_fetched() -> None:
+    response, site = fetch_one(answer_with_cookie)
+    assert (response.failure, response.body) == (None, b"page")
+    assert (response.url, response.final_url) == (site.make_url("/", host="a.test"),) * 2
+    assert site.list_paths() == ["/robots.txt", "/", "/set", "/"]
+
+
+def test_cookies_end_with_the_redirect_chain() -> None:
+    async def steps(site: Site, polite: PoliteFetcher) -> None:
+        for _ in range(2):
+            await polite(Link(site.make_url("/", host="a.test")))
+
+    site = visit(answer_with_cookie, steps)
+    assert site.list_paths() == ["/robots.txt", *["/", "/set", "/"] * 2]
+
+
+def test_a_new_cookie_for_each_redirect_is_still_a_redirect_loop() -> None:
+    def count(request: Request) -> Reply:
+        requests.append(request)
+        return Reply(status=302, headers={"Location": "/", "Set-Cookie": f"id={len(requests)}"})
+
+    requests: list[Request] = []
+    response, site = fetch_one(count, robots=False)
+    assert (response.failure, response.detail) == (Failure.REDIRECTS, f"more than {MAX_REDIRECTS} redirects")
+    assert len(site.log) == MAX_REDIRECTS + 1
+
+
+def test_cookies_of_a_host_are_not_sent_to_another_host() -> None:
+    def answers(request: Request) -> Reply:
+        port = request.host.rpartition(":")[2]
+        if request.path == "/robots.txt":
+            return Reply(status=404)
+        if request.host.startswith("a.test"):
+            location = f"http://b.test:{port}/"
+            return Reply(status=302, headers={"Location": location, "Set-Cookie": "id=7; Path=/"})
+        return Reply(b"page")
+
+    response, site = fetch_one(answers)
+    assert response.body == b"page"
+    assert not any("cookie" in request.headers for request in site.log)

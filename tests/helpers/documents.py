@@ -121,6 +121,23 @@ def epub(chapters: Sequence[str], *, title: str = "") -> bytes:
     )
 
 
+def encrypted_docx() -> bytes:
+    """Return an OLE file with the streams of a Word document with a password: header, FAT sector and directory."""
+    header = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16) + b"\x3e\0\3\0\xfe\xff\x09\0\6\0" + bytes(478)
+    names = ("Root Entry", "EncryptionInfo", "EncryptedPackage", "")
+    directory = b"".join(name.encode("utf-16-le").ljust(64, b"\0") + bytes(64) for name in names)
+    return header + b"\xff" * 512 + directory + bytes(range(256)) * 8
+
+
+def with_members(document: bytes, files: Mapping[str, bytes]) -> bytes:
+    """Return a document that is a zip file, with further members."""
+    out = BytesIO(document)
+    with ZipFile(out, "a", ZIP_DEFLATED) as archive:
+        for name, body in files.items():
+            archive.writestr(name, body)
+    return out.getvalue()
+
+
 def zipped(files: Mapping[str, bytes]) -> bytes:
     """Return a zip file with these members."""
     out = BytesIO()

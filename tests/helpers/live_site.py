@@ -48,7 +48,7 @@ def make_chain_site(length: int) -> SiteAnswer:
 
     def answer(path: str) -> tuple[int, Mapping[str, str], bytes]:
         if path == "/robots.txt":
-            return 200, {"Content-Type": "text/plain"}, b"User-agent: *\nDisallow: /secret\nSitemap: /map.xml\n"
+            return 200, {"Content-Type": "text/plain"}, b"User-agent: *\nDisallow: /secret\n"
         number = path[1:]
         if not number.isdecimal() or int(number) >= length:
             return 404, {}, b"no such page"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -19,7 +18,8 @@ def gather_command(out: Path, workers: tuple[str, ...], distinct: bool) -> None:
     """Merge the directories of WORKERS into one collection OUT, as if one machine had run the crawl.
 
     The directories of the workers are not changed. They may be copies from other machines, or the URL of the object
-    store that the crawl used as --store.
+    store that the crawl used as --store. The waiting links of crawls without --frontier are merged too, so `topicrawl
+    crawl --out OUT` can continue the crawl.
 
     \b
     Examples:
@@ -35,11 +35,11 @@ def gather_command(out: Path, workers: tuple[str, ...], distinct: bool) -> None:
 
 
 def _merge_workers(out: Path, workers: Sequence[Path], *, distinct: bool) -> None:
-    """Merge the collections into the new directory `out`, write a frontier for it, and print a summary."""
+    """Merge the collections into the new directory `out`, merge their frontiers, and print a summary."""
     import asyncio
 
     from topicrawl import parse
-    from topicrawl.cluster.gather import CollectionMerger, check_sources
+    from topicrawl.cluster.gather import CollectionMerger, check_sources, merge_frontiers
     from topicrawl.collection.directory import Collection, load_crawl_topic
     from topicrawl.parse.parser_cache import ParserCache
 
@@ -50,24 +50,10 @@ def _merge_workers(out: Path, workers: Sequence[Path], *, distinct: bool) -> Non
         for number in merge.run():
             if is_terminal:
                 click.echo(f"\r{number} visits", nl=False, err=True)
-        urls = [row.requested for row in collection.store.iterate_visits()]
-        asyncio.run(_write_frontier(out / "frontier.sqlite", urls))
+        waiting = asyncio.run(merge_frontiers(collection, workers))
     done, start = merge.result, "\r" if is_terminal else ""
     click.echo(
         f"{start}{done.pages} pages in {out}; {done.failed} failures, {done.repeated} repeated visits, "
-        f"{done.duplicates} duplicate pages",
+        f"{done.duplicates} duplicate pages, {waiting} waiting links",
         err=True,
     )
-
-
-async def _write_frontier(path: Path, urls: Sequence[str]) -> None:
-    """Write a frontier in which all visited URLs are done, for `topicrawl status` and `topicrawl why`."""
-    from topicrawl.frontier.base import FETCHED, FrontierRules
-    from topicrawl.frontier.sqlite.frontier import SqliteFrontier
-
-    frontier = SqliteFrontier(path, FrontierRules(), time.time)
-    try:
-        for start in range(0, len(urls), 1000):
-            await frontier.mark_done(urls[start : start + 1000], FETCHED)
-    finally:
-        await frontier.close()

@@ -22,7 +22,9 @@ from topicrawl.urls import canonicalize_url
 
 _MAX_CHAIN_LENGTH = 1000
 _SUGGESTED_PAGES = 3  # relevant pages that are suggested when no URL is given
-_FETCHED_NOT_STORED = frozenset({Failure.DUPLICATE, *STORAGE_DIRECTIVES})  # the page was fetched, but not stored
+_FETCHED_NOT_STORED = frozenset(
+    {Failure.DUPLICATE, Failure.LINK_LIST, *STORAGE_DIRECTIVES}
+)  # the page was fetched, but not stored
 
 
 @dataclass(frozen=True)

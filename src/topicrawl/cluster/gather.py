@@ -2,15 +2,17 @@
 
 Visits are sorted by time. A URL that two workers fetched, because the lease of one of them expired or the server lost
 data, occurs once. Duplicates of pages are detected across workers too. The last verdict on a page counts, whichever
-worker it was given to.
+worker it was given to. The frontiers of crawls without Redis are merged, so that the crawl can continue.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
 from struct import unpack
 
@@ -21,10 +23,14 @@ from topicrawl.collection.page_loader import PageLoader
 from topicrawl.collection.store import CollectionStore, StoredVisit
 from topicrawl.database import translate_errors
 from topicrawl.errors import CollectionError
+from topicrawl.frontier.base import FrontierEntry, FrontierRules, Offer
+from topicrawl.frontier.sqlite.frontier import SqliteFrontier
+from topicrawl.frontier.sqlite.reader import SqliteFrontierReader, open_reader
 from topicrawl.models import Failure, JsonValue, Page, ParseFunction
 from topicrawl.urls import fingerprint
 
 _PROGRESS_INTERVAL = 500  # visits between two progress reports
+_LINK_BATCH = 1000  # links of a frontier that are merged in one transaction
 _ADD_VISIT = f"INSERT INTO visits VALUES ({','.join('?' * len(StoredVisit._fields))})"
 _ADD_PAGE = f"INSERT OR REPLACE INTO pages VALUES ({','.join('?' * 12)})"
 
@@ -171,6 +177,62 @@ class CollectionMerger:
             for table, count in (("failures", 6), ("hosts", 3)):
                 sql = f"INSERT OR REPLACE INTO {table} VALUES ({','.join('?' * count)})"
                 self.target.store.db.executemany(sql, source.iterate_rows(f"SELECT * FROM {table}"))
+
+
+async def merge_frontiers(target: Collection, sources: Sequence[Path]) -> int:
+    """Write the frontier of a merged collection. Return the number of waiting links.
+
+    All visited URLs are done. The frontier files of the sources are added: a link that is done in one of them is done,
+    and of several waiting links to one URL the best score counts. Workers of a shared crawl have no such file.
+    """
+    frontier = SqliteFrontier(target.directory / "frontier.sqlite", FrontierRules(), time.time)
+    readers: list[SqliteFrontierReader] = []
+    try:
+        for path in sources:
+            if (path / "frontier.sqlite").exists():
+                readers.append(open_reader(path / "frontier.sqlite"))
+        visits = ((row.requested, row.failure or "fetched") for row in target.store.iterate_visits())
+        done = (
+            (entry.link.url, entry.reason)
+            for entry in chain.from_iterable(map(_iterate_entries, readers))
+            if entry.state == "done"
+        )
+        # First the visits, because their reasons include the duplicates that the merge has found.
+        for reason, urls in chain(_group_by_reason(visits), _group_by_reason(done)):
+            await frontier.mark_done(urls, reason)
+        for reader in readers:
+            waiting = (entry for entry in _iterate_entries(reader) if entry.state in ("waiting", "leased"))
+            while batch := [Offer(entry.link, entry.priority) for entry in islice(waiting, _LINK_BATCH)]:
+                await frontier.add(batch)
+        return (await frontier.get_counts()).waiting
+    finally:
+        for reader in readers:
+            await reader.close()
+        await frontier.close()
+
+
+def _iterate_entries(reader: SqliteFrontierReader) -> Iterator[FrontierEntry]:
+    """Yield all links of a frontier, in the order of discovery."""
+    last = 0
+    while rows := reader.get_all(_LINK_BATCH, after=last):
+        last = rows[-1][0]
+        for _, entry in rows:
+            yield entry
+
+
+def _group_by_reason(done: Iterable[tuple[str, str]]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the URLs of done links in batches with one reason each, in any order between the reasons.
+
+    >>> list(_group_by_reason([("http://a/", "fetched"), ("http://b/", "dns"), ("http://c/", "fetched")]))
+    [('fetched', ['http://a/', 'http://c/']), ('dns', ['http://b/'])]
+    """
+    batches: dict[str, list[str]] = {}
+    for url, reason in done:
+        urls = batches.setdefault(reason, [])
+        urls.append(url)
+        if len(urls) >= _LINK_BATCH:
+            yield reason, batches.pop(reason)
+    yield from batches.items()
 
 
 def check_sources(out: Path, sources: Sequence[Path]) -> dict[str, JsonValue]:

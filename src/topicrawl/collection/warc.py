@@ -249,11 +249,14 @@ def _build_response_record(fields: str, head: bytes, body: bytes) -> bytes:
 def _build_redirects(response: Response, date: str, random: Random) -> Iterator[bytes]:
     """Yield a response record for each redirect: the Location header, or the page with its meta refresh.
 
-    Both let replay tools follow the redirect. If a hop was read from an archive, without its page, a minimal page with
-    the same target replaces the page.
+    Both let replay tools follow the redirect. Of several responses for one URL, which a site gives to requests with and
+    without its cookie, only the last is written: replay tools know no cookies. If a hop was read from an archive,
+    without its page, a minimal page with the same target replaces the page.
     """
     targets = [hop.url for hop in response.hops[1:]] + [response.final_url]
-    for hop, target in zip(response.hops, targets, strict=False):
+    for number, (hop, target) in enumerate(zip(response.hops, targets, strict=False)):
+        if hop.url in targets[number:]:
+            continue
         fields = f"{_format_fields('response', _make_urn(random), date)}WARC-Target-URI: {_escape_uri(hop.url)}\r\n"
         headers, body = {"location": _escape_uri(target)}, b""
         if 200 <= hop.status < 300:

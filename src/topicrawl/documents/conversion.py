@@ -40,6 +40,8 @@ def convert_document(body: bytes, limits: ConversionLimits) -> ConvertedDocument
         return ConvertedDocument(CONVERTED_TYPE, convert_postscript(body, limits.cpu_seconds))
     if kind == "zip":
         return _convert_zip(body, limits)
+    if kind == "ole":
+        raise UnreadableDocument(Failure.ENCRYPTED, "the office document requires a password")
     raise UnreadableDocument(Failure.CONTENT_TYPE, "unsupported document type")
 
 

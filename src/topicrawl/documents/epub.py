@@ -56,15 +56,38 @@ class EpubPackage(XmlHandler):
         return [posixpath.normpath(posixpath.join(folder, unquote(file))) for file in files]
 
 
+class EpubEncryption(XmlHandler):
+    """File `encryption.xml` of an EPUB: the names of its encrypted files."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def handle_start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Record the encrypted files."""
+        if tag == "CipherReference":
+            self.names.add(posixpath.normpath(unquote(attributes.get("URI", ""))))
+
+
 def convert_epub(archive: ZipFile, limit: int) -> bytes:
-    """Convert an EPUB e-book to one HTML page. Raise `UnreadableDocument` if it has no readable chapters."""
+    """Convert an EPUB e-book to one HTML page. Encrypted chapters are skipped.
+
+    Raise `UnreadableDocument` if it has no readable chapters.
+    """
     container, book = EpubPackage(), EpubPackage()
     container.parse(read_member(archive, "META-INF/container.xml", limit))
     book.parse(read_member(archive, container.root_file, limit))
+    encryption = EpubEncryption()
+    # Many books encrypt only their fonts.
+    if "META-INF/encryption.xml" in archive.NameToInfo:
+        encryption.parse(read_member(archive, "META-INF/encryption.xml", limit))
     blocks: list[str] = []
-    size = 0
+    size, encrypted_count = 0, 0
     for name in book.list_chapters(posixpath.dirname(container.root_file)):
         if name not in archive.NameToInfo:
+            continue
+        if name in encryption.names:
+            encrypted_count += 1
             continue
         source = read_member(archive, name, limit)
         # EPUB files are UTF-8, or UTF-16 with a byte-order mark.
@@ -77,6 +100,8 @@ def convert_epub(archive: ZipFile, limit: int) -> bytes:
         size += len(block)
         if size > 2 * MAX_TEXT_LENGTH:
             break
+    if not blocks and encrypted_count:
+        raise UnreadableDocument(Failure.ENCRYPTED, "the chapters of the EPUB are encrypted")
     if not blocks:
         raise UnreadableDocument(Failure.UNPARSED, "the EPUB has no readable chapters")
     return build_html_page(

@@ -216,8 +216,19 @@ def convert_docx(archive: ZipFile, limit: int) -> bytes:
     return _build_page(facts, body)
 
 
+def _is_encrypted(archive: ZipFile, limit: int) -> bool:
+    """Return whether the manifest of an OpenDocument file lists encrypted members."""
+    name = "META-INF/manifest.xml"
+    return name in archive.NameToInfo and b"encryption-data" in read_member(archive, name, limit)
+
+
 def convert_odt(archive: ZipFile, limit: int) -> bytes:
-    """Convert an OpenDocument text to HTML. Raise `UnreadableDocument` if a part of it is missing or corrupt."""
+    """Convert an OpenDocument text to HTML.
+
+    Raise `UnreadableDocument` if it requires a password, or a part of it is missing or corrupt.
+    """
+    if _is_encrypted(archive, limit):
+        raise UnreadableDocument(Failure.ENCRYPTED, "the document requires a password")
     facts = _read_metadata(archive, ("meta.xml",), limit)
     body = OdtBlockBuilder()
     body.parse(read_member(archive, "content.xml", limit))

@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 
 from msgspec.structs import replace
 
-from topicrawl.documents.file_types import CONVERTED_TYPES, HTML_TYPES, detect_magic, detect_type, sniff_text
+from topicrawl.documents.file_types import CONVERTED_TYPES, detect_magic, detect_type, sniff_text
 from topicrawl.documents.messages import ArchiveMember, ConversionLimits, ConvertedDocument
 from topicrawl.documents.worker import DocumentWorker
 from topicrawl.models import Failure, Link, ReadableDocument, Response, UnpackedResponse
@@ -60,14 +60,13 @@ class SubprocessDocumentReader:
     @staticmethod
     def is_document(response: Response) -> bool:
         """Return whether a response is a document that needs conversion. Fast, because it runs for every response."""
-        if response.headers.get("content-type", "").startswith("text/html"):
+        if response.body.startswith(b"<") and response.headers.get("content-type", "").startswith("text/html"):
             return False
-        media_type = response.content_type
-        if media_type in HTML_TYPES or response.failure is not None or not response.body:
+        if response.failure is not None or not response.body:
             return False
         if response.readable is not None and response.readable != _EMPTY_PAGE:
             return False
-        return detect_type(response.body, media_type) in CONVERTED_TYPES
+        return detect_type(response.body, response.content_type) in CONVERTED_TYPES
 
     async def unpack_document(self, response: Response, link: Link) -> UnpackedResponse:
         """Convert the document in a response without blocking the event loop."""

@@ -62,7 +62,8 @@ class LinkFilter:
         link, page, original = visit.link, visit.page, visit.duplicate_of
         # A redirect to a stored page repeats nothing.
         is_copy = visit.failure is Failure.DUPLICATE and original not in ("", visit.url)
-        if page is None and not is_copy:
+        # A sitemap or feed has no words, so the detector would call it repetitive.
+        if (page is None and not is_copy) or (page is not None and page.is_link_list):
             return
         is_trap = self._is_trap(link)
         if self.trap_detector is not None:

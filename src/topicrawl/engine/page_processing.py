@@ -23,8 +23,8 @@ async def process_response(context: CrawlContext, link: Link, parsed: ParsedResp
     """Parse a response that is not parsed yet. Return its page, or the failure if there is none.
 
     A redirect to a stored page and a page that repeats a stored one have the failure DUPLICATE and no page. A page with
-    a noindex or noarchive directive has the failure NOINDEX or NOARCHIVE. It is returned, because its links are still
-    scored.
+    a noindex or noarchive directive has the failure NOINDEX or NOARCHIVE, and a sitemap or feed the failure LINK_LIST.
+    It is returned, because its links are still scored.
     """
     response = parsed.response
     if response.failure is not None:
@@ -37,6 +37,8 @@ async def process_response(context: CrawlContext, link: Link, parsed: ParsedResp
     page = context.parse(response, link) if parsed.page is None else parsed.page
     if isinstance(page, Failure):
         return ResponseOutcome(None, page, f"content type {response.content_type or 'unknown'}")
+    if page.is_link_list:
+        return ResponseOutcome(page, Failure.LINK_LIST, f"a sitemap or feed with {len(page.links)} usable links")
     if context.link_filter.obeys_directives and page.directives:
         for failure in STORAGE_DIRECTIVES:
             if failure in page.directives:

@@ -31,6 +31,8 @@ from aiohttp.streams import StreamReader
 from msgspec.structs import replace
 from yarl import URL
 
+from topicrawl.documents.file_types import CONVERTED_TYPES, SNIFFED_BYTES, detect_type, is_feed, may_be_document
+from topicrawl.fetch.cookies import RedirectCookies
 from topicrawl.fetch.decoding import BodyTooLarge, DecodingError, decode_body
 from topicrawl.fetch.dns import HostResolver
 from topicrawl.fetch.guard import AddressGuard
@@ -116,19 +118,22 @@ class HttpClient:
         any_type: bool = False,
         truncate: bool = False,
         observer: SendObserver | None = None,
+        cookies: RedirectCookies | None = None,
     ) -> Response:
         """Send one GET request for a canonical URL. Return the response; if the request failed, its `failure` is set.
 
         `max_bytes` replaces the size limit of the settings, `any_type` accepts every media type, `truncate` keeps the
         beginning of a body that is too large, and `observer` is called before and after the request is sent. An
-        exception of `observer.before_send`, such as `LeaseExpired`, is passed on.
+        exception of `observer.before_send`, such as `LeaseExpired`, is passed on. `cookies` are sent, and those of the
+        response are added to them.
         """
         plan = _BodyOptions(self.settings.max_bytes if max_bytes is None else max_bytes, any_type, truncate)
-        return await self._send_request(url, _SendTracker(self.clock, observer), plan)
+        return await self._send_request(url, _SendTracker(self.clock, observer), plan, cookies=cookies)
 
     async def post(self, url: str, body: bytes, *, max_bytes: int) -> Response:
         """Send one POST request to a canonical URL. Read at most `max_bytes` bytes of a response of any media type."""
-        return await self._send_request(url, _SendTracker(self.clock, None), _BodyOptions(max_bytes, True, False), body)
+        options = _BodyOptions(max_bytes, any_type=True, truncate=False)
+        return await self._send_request(url, _SendTracker(self.clock, None), options, request_body=body)
 
     async def find_address(self, name: str) -> str | None:
         """Return an IP address of a host name: the lowest one, so that hosts with the same addresses have the same.
@@ -145,7 +150,13 @@ class HttpClient:
             return None
 
     async def _send_request(
-        self, url: str, tracker: _SendTracker, options: _BodyOptions, request_body: bytes | None = None
+        self,
+        url: str,
+        tracker: _SendTracker,
+        options: _BodyOptions,
+        *,
+        request_body: bytes | None = None,
+        cookies: RedirectCookies | None = None,
     ) -> Response:
         """Send a request (POST if it has a body) and return the response or its failure."""
         started = time.perf_counter()
@@ -155,10 +166,14 @@ class HttpClient:
             if self.settings.proxy:
                 self._check_target(url)
             target = URL(url, encoded=True)  # prevents aiohttp from re-quoting the URL
-            conditional = self.conditional_headers(url) if self.conditional_headers is not None else None
+            extra = dict(self.conditional_headers(url)) if self.conditional_headers is not None else {}
+            if cookies is not None and (cookie_header := cookies.format_header(url)):
+                extra["Cookie"] = cookie_header
             send = self._session.get if request_body is None else partial(self._session.post, data=request_body)
-            async with send(target, headers=conditional, allow_redirects=False, middlewares=(tracker,)) as reply:
+            async with send(target, headers=extra or None, allow_redirects=False, middlewares=(tracker,)) as reply:
                 status, headers = reply.status, normalize_headers(reply.headers.items())
+                if cookies is not None and "set-cookie" in headers:
+                    cookies.add(url, reply.headers.getall("Set-Cookie"))
                 request = _remove_proxy_password(reply.request_info.headers)
                 failure, detail, body = await self._read_body(reply, headers, options)
         except (aiohttp.ClientError, OSError, ValueError) as error:
@@ -185,21 +200,18 @@ class HttpClient:
             await _drain_body(reply)
             return failure, f"status {status}" if failure else "", b""
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        if (
-            kind
-            and not options.any_type
-            and kind not in self._accepted_types
-            and not self._is_document_type(kind, reply.url)
-        ):
-            return Failure.CONTENT_TYPE, kind[:100], b""
+        encoding, start = headers.get("content-encoding", ""), b""
+        is_labelled = not kind or kind in self._accepted_types or self._is_document_type(kind, reply.url)
+        if not is_labelled and not options.any_type:
+            start = await self._read_start(reply, kind)
+            if not self._accepts_start(start, kind, encoding):
+                return Failure.CONTENT_TYPE, kind[:100], b""
         length = headers.get("content-length", "")
         try:
             if length.isdecimal() and len(length) < 20 and int(length) > options.max_bytes and not options.truncate:
                 raise BodyTooLarge
-            raw = await _read_limited(reply, options)
-            body = decode_body(
-                raw, headers.get("content-encoding", ""), limit=options.max_bytes, truncate=options.truncate
-            )
+            raw = await _read_limited(reply, options, start)
+            body = decode_body(raw, encoding, limit=options.max_bytes, truncate=options.truncate)
         except BodyTooLarge:
             return Failure.TOO_LARGE, f"the body exceeds {options.max_bytes} bytes", b""
         except DecodingError as error:
@@ -213,6 +225,24 @@ class HttpClient:
         if kind in self.settings.document_types:
             return True
         return kind.endswith("/octet-stream") and url.raw_path.lower().endswith(self.settings.document_suffixes)
+
+    async def _read_start(self, reply: ClientResponse, kind: str) -> bytes:
+        """Read the first bytes of a body if its type is detected by them, else nothing."""
+        start = b""
+        if self.settings.detects_types and may_be_document(kind):
+            while len(start) < SNIFFED_BYTES and (part := await reply.content.readany()):
+                start += part
+        return start
+
+    def _accepts_start(self, start: bytes, kind: str, encoding: str) -> bool:
+        """Return whether the first bytes are those of a web page or, if the crawl reads them, of a document or feed."""
+        try:
+            start = decode_body(start, encoding, limit=SNIFFED_BYTES, truncate=True)
+        except DecodingError:
+            return False
+        found = detect_type(start, kind) if start else ""
+        is_document = found in CONVERTED_TYPES and bool(self.settings.document_types)
+        return found == "html" or is_document or (self.settings.reads_feeds and is_feed(start))
 
     def _create_socket(self, info: AddrInfoType) -> socket.socket:
         """Create a socket (`socket_factory` of aiohttp).
@@ -381,10 +411,13 @@ def _remove_proxy_password(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name != "Proxy-Authorization"}
 
 
-async def _read_limited(reply: ClientResponse, options: _BodyOptions) -> bytes:
-    """Read the encoded body. Above the size limit, raise `BodyTooLarge`, or cut it off with `options.truncate`."""
-    parts: list[bytes] = []
-    size = 0
+async def _read_limited(reply: ClientResponse, options: _BodyOptions, start: bytes) -> bytes:
+    """Read the encoded body after its first bytes `start`; return all of it.
+
+    Above the size limit, raise `BodyTooLarge`, or cut the body off with `options.truncate`.
+    """
+    parts = [start]
+    size = len(start)
     while part := await reply.content.readany():
         parts.append(part)
         size += len(part)

@@ -46,6 +46,8 @@ class HttpSettings:
     accepted_types: tuple[str, ...] = DEFAULT_ACCEPTED_TYPES  # media types to download, named in the Accept header
     document_types: frozenset[str] = frozenset()  # further media types, not named in the Accept header
     document_suffixes: tuple[str, ...] = ()  # file name suffixes to download as octet streams
+    detects_types: bool = False  # also download web pages and documents with other media types, by their first bytes
+    reads_feeds: bool = False  # with `detects_types`: also download sitemaps and feeds
     proxy: str | None = None  # URL of an HTTP proxy
     max_connections: int = 256  # largest number of open connections
     dns_cache_seconds: int = 60  # lifetime of cached DNS results

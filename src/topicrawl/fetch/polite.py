@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 
+from topicrawl.fetch.cookies import RedirectCookies
 from topicrawl.fetch.host_groups import GroupDelays, HostGroups
 from topicrawl.fetch.http import HttpClient
 from topicrawl.fetch.rate_limit import HostLeases, HostRateLimiter, LeaseExpired
@@ -60,16 +62,18 @@ class PoliteFetcher:
     async def __call__(self, link: Link) -> Response:
         """Fetch a link, follow its redirects, and return the final response or its failure.
 
-        If other hosts of the same IP address or registered domain come first for a long time, return the failure
-        ADDRESS_BUSY with the seconds to wait, without a request.
+        Cookies are kept for the redirects of this link only. If other hosts of the same IP address or registered domain
+        come first for a long time, return the failure ADDRESS_BUSY with the seconds to wait, without a request.
         """
         if self.host_groups is not None and (wait := await self.host_groups.postpone_turn(get_host(link.url))) > 0:
             detail = f"other hosts with the same address or domain come first for {wait:.1f} s"
             return Response(
                 link.url, link.url, at=self.http.clock(), failure=Failure.ADDRESS_BUSY, detail=detail, wait=wait
             )
+        cookies = RedirectCookies(self.http.clock)
+        fetch = partial(self._fetch_hop, cookies=cookies)
         try:
-            return await follow_redirects(link.url, self._fetch_hop, self._can_follow_now)
+            return await follow_redirects(link.url, fetch, self._can_follow_now, cookies=cookies)
         except LeaseExpired as error:
             detail = f"the lease on {error} expired before the request was sent"
             return Response(link.url, link.url, at=self.http.clock(), failure=Failure.HOST_LEASE_EXPIRED, detail=detail)
@@ -104,8 +108,8 @@ class PoliteFetcher:
         decision = self._robots.get_cached(site) if self._robots else None
         return decision.sitemaps if decision else ()
 
-    async def _fetch_hop(self, url: str) -> Response:
-        """Fetch one hop: check robots.txt, wait for a slot of the host, send the request.
+    async def _fetch_hop(self, url: str, cookies: RedirectCookies) -> Response:
+        """Fetch one hop: check robots.txt, wait for a slot of the host, send the request with the cookies of the chain.
 
         If robots.txt forbids the URL, return a response with the failure and the seconds to wait, without a request.
         """
@@ -127,7 +131,7 @@ class PoliteFetcher:
                 await self.on_crawl_delay(get_host(url), delay)
         async with self._rate_limiter.acquire_slot(get_host(url), delay) as slot:
             await self._wait_for_group(get_host(url))
-            return await self.http.get(url, observer=slot)
+            return await self.http.get(url, observer=slot, cookies=cookies)
 
     async def _fetch_robots_txt(self, url: str) -> Response:
         """Fetch a robots.txt, or a hop of its redirects. Return the failure TIMEOUT if the host grants no lease."""

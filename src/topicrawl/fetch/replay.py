@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from topicrawl.documents.file_types import detect_type
 from topicrawl.errors import RecordingError
 from topicrawl.fetch.aliases import find_aliases_file, read_recorded_aliases
 from topicrawl.fetch.decoding import BodyTooLarge
@@ -34,7 +35,6 @@ from topicrawl.urls import canonicalize_url
 
 _WARC_SUFFIXES = (".warc", ".warc.gz")
 _RECORD_TYPES = ("response", "revisit", "conversion")
-_WEB_PAGE_TYPES = ("text/html", "application/xhtml+xml", "text/plain")
 
 
 class RecordingIndex(NamedTuple):
@@ -126,7 +126,7 @@ class Recording:
             response = parse_response_record(self._read_record(place), url, self._max_bytes)
             text = self._text_offsets.get(url)
             # Other tools write conversion records for web pages too; these pages are parsed from their HTML.
-            if text is None or response.failure is not None or response.content_type in _WEB_PAGE_TYPES:
+            if text is None or response.failure is not None or not _is_converted(response):
                 return response
             return replace(response, readable=parse_conversion_record(self._read_record(text)))
         except BodyTooLarge:
@@ -197,3 +197,8 @@ def list_warc_files(path: Path) -> list[Path]:
     if not files:
         raise RecordingError(f"{path} has no .warc or .warc.gz files")
     return files
+
+
+def _is_converted(response: Response) -> bool:
+    """Return whether the body is a document that is parsed from its converted form, rather than a web page or text."""
+    return detect_type(response.body, response.content_type) not in ("html", "plain")

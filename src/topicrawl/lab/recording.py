@@ -79,7 +79,8 @@ def _read_responses(rows: list[StoredVisit], archive: WarcArchive, summary: Reco
             summary.unreadable += 1
             continue
         summary.pages += 1
-        summary.redirects |= {hop.url: response.final_url for hop in response.hops}
+        final_url = response.final_url
+        summary.redirects |= {hop.url: final_url for hop in response.hops if hop.url != final_url}
         if not row.source:
             summary.seeds.append(row.requested)
         yield response

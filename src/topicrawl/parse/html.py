@@ -6,8 +6,10 @@ all text. It walks the tree node by node only if a page hides text or contains t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
 
 import xxhash
 from turbohtml import Document, Element, Node
@@ -15,7 +17,7 @@ from turbohtml.clean import strip_comments_node
 
 from topicrawl.models import Link, LinkContextLevel, Page, Response
 from topicrawl.parse import text_blocks
-from topicrawl.parse.charset import decode_text
+from topicrawl.parse.charset import decode_text, get_query_codec
 from topicrawl.parse.head import PageElements, collect_elements
 from topicrawl.parse.hidden_text import remove_hidden_text, remove_markers
 from topicrawl.parse.language import UNSPACED_LANGUAGES, detect_language
@@ -28,13 +30,16 @@ from topicrawl.parse.tree import build_tree
 from topicrawl.text.bag_of_words import VocabularyCache
 from topicrawl.text.tokenizer import tokenise_to_bytes
 from topicrawl.text.word_sequence import WordSequence
-from topicrawl.urls import LinkCache, LinkResolver
+from topicrawl.urls import LinkResolver
 
 #: Characters of the text of a page; the rest of a longer text is ignored.
 MAX_TEXT_LENGTH = 500_000
 MAX_TITLE_LENGTH = 1000
 
 NON_TEXT_SELECTOR = "script,style,template,noframes"
+
+#: Creates the resolver for the links of a page from its URL or its base URL.
+ResolverFactory: TypeAlias = Callable[[str], LinkResolver]
 
 
 @dataclass(slots=True)
@@ -73,10 +78,11 @@ def parse_html(
     url = response.final_url
     cache = ParserCache() if cache is None else cache
     tree = build_tree(source)
-    reading = _read_tree(tree, url, cache.links, context=bool(context))
+    make_resolver = partial(LinkResolver, cache=cache.links, query_codec=get_query_codec(charset))
+    reading = _read_tree(tree, url, make_resolver, context=bool(context))
     if not reading.has_valid_markers:
         tree = build_tree(source)
-        reading = _read_tree(tree, url, cache.links, context=bool(context), has_forged_markers=True)
+        reading = _read_tree(tree, url, make_resolver, context=bool(context), has_forged_markers=True)
     elements, text = reading.elements, reading.text
     headings = tuple(_fold_text(heading) for heading in elements.headings)
     language = detect_language(text, (tree.root and tree.root.attr("lang")) or "")
@@ -107,7 +113,7 @@ def parse_html(
 
 
 def _read_tree(
-    tree: Document, url: str, link_cache: LinkCache, *, context: bool, has_forged_markers: bool = False
+    tree: Document, url: str, make_resolver: ResolverFactory, *, context: bool, has_forged_markers: bool = False
 ) -> ParsedTree:
     """Extract elements, links and marked text from a tree. Removes hidden text from the tree and inserts markers."""
     inner = tree if tree.find("body") is not None else _parse_noframes(tree)
@@ -122,7 +128,7 @@ def _read_tree(
         elements.links = inner_elements.links
         elements.headings = inner_elements.headings
         elements.rare_inline = inner_elements.rare_inline
-    links = _collect_links(elements, url, link_cache)
+    links = _collect_links(elements, url, make_resolver)
     paths = build_tag_paths(links.elements) if context else []
     links.alts = [""] * links.unplaced_count + insert_markers(links.elements[links.unplaced_count :])
     pieces = text_blocks.split_at_links(_extract_marked_text(inner, elements.inline_selector))
@@ -130,10 +136,10 @@ def _read_tree(
     return ParsedTree(elements, links, hidden_anchors, paths, pieces, text, text.encode("utf-8", "replace"))
 
 
-def _collect_links(elements: PageElements, url: str, link_cache: LinkCache) -> LinkBatch:
+def _collect_links(elements: PageElements, url: str, make_resolver: ResolverFactory) -> LinkBatch:
     """Resolve the URLs of all links and of the canonical link; links without a position in the text come first."""
-    base = (LinkResolver(url, link_cache)(elements.base) or url) if elements.base else url
-    resolver = LinkResolver(base, link_cache)
+    base = (make_resolver(url)(elements.base) or url) if elements.base else url
+    resolver = make_resolver(base)
     elements.canonical = (resolver(elements.canonical) or "") if elements.canonical else ""
     links = LinkBatch()
     links.add(elements.refreshes, resolver, url)

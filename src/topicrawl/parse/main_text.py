@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from topicrawl.documents.file_types import detect_type
 from topicrawl.models import Failure, Link, LinkContextLevel, Page, Response
 from topicrawl.parse import parse_response, text_blocks
 from topicrawl.parse.charset import decode_text
@@ -25,7 +26,7 @@ _MIN_MAIN_LENGTH = 200
 
 def extract_main_text(response: Response, page: Page) -> str:
     """Return the main text of a page, one block per line; the whole text if no main content stands out."""
-    if "html" not in response.content_type:
+    if detect_type(response.body, response.content_type) != "html":
         return page.text
     source, _ = decode_text(response.body, response.headers.get("content-type", ""))
     tree = build_tree(source)

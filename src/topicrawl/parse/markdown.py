@@ -7,7 +7,7 @@ from urllib.parse import quote
 from turbohtml import Document, Markdown
 
 from topicrawl.models import ReadableDocument, Response
-from topicrawl.parse.charset import decode_text
+from topicrawl.parse.charset import decode_text, get_query_codec
 from topicrawl.parse.head import collect_elements
 from topicrawl.parse.hidden_text import remove_hidden_text
 from topicrawl.parse.html import MAX_TEXT_LENGTH, NON_TEXT_SELECTOR
@@ -29,19 +29,19 @@ def render_markdown(response: Response) -> str:
     See [this](http://a.org/b#c) or that.
     """
     readable = response.readable or ReadableDocument(response.headers.get("content-type", ""), response.body)
-    source, _ = decode_text(readable.body, readable.type)
+    source, charset = decode_text(readable.body, readable.type)
     tree = build_tree(source)
     tree.remove(NON_TEXT_SELECTOR)
     remove_hidden_text(tree)
-    _make_links_absolute(tree, response.final_url)
+    _make_links_absolute(tree, response.final_url, get_query_codec(charset))
     body = tree.find("body")
     return body.to_markdown(_MARKDOWN_OPTIONS)[:MAX_TEXT_LENGTH].strip() if body is not None else ""
 
 
-def _make_links_absolute(tree: Document, url: str) -> None:
+def _make_links_absolute(tree: Document, url: str, query_codec: str) -> None:
     """Make the links of a tree absolute; remove the `href` of links that do not lead to web pages."""
     base = collect_elements(tree).base
-    joiner = LinkResolver((LinkResolver(url)(base) or url) if base else url)
+    joiner = LinkResolver((LinkResolver(url)(base) or url) if base else url, query_codec=query_codec)
     for element in tree.iter_elements(["a"]):
         href = element.attr("href")
         if href is not None:

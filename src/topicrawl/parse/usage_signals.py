@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from turbohtml import Document, Element
 
+from topicrawl.documents.file_types import detect_type
 from topicrawl.models import Response
 from topicrawl.parse.charset import decode_text
 from topicrawl.parse.robots_directives import iter_own_directives
@@ -55,7 +56,7 @@ def extract_usage_signals(response: Response) -> UsageSignals:
     robots = set(iter_own_directives(headers.get("x-robots-tag", "")))
     licences: dict[str, str] = {}
     metas: dict[str, str] = {}
-    if "html" in response.content_type and _may_have_signals(response.body):
+    if detect_type(response.body, response.content_type) == "html" and _may_have_signals(response.body):
         source, _ = decode_text(response.body, headers.get("content-type", ""))
         tree = build_tree(source)
         robots |= _collect_signals(tree, response.final_url, licences, metas)

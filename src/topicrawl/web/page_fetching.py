@@ -6,13 +6,15 @@ the limits on size and time of the crawl.
 
 from __future__ import annotations
 
+import dataclasses
+
 from msgspec.structs import replace
 
-from topicrawl.builder import ACCEPTED_MEDIA_TYPES, load_topic_and_settings
+from topicrawl.builder import load_topic_and_settings
 from topicrawl.collection.browsing_sessions import BrowsingLog
+from topicrawl.engine.http_setup import build_http_settings
 from topicrawl.errors import DamagedError
-from topicrawl.fetch.guard import parse_networks
-from topicrawl.fetch.http import HttpClient, HttpSettings
+from topicrawl.fetch.http import HttpClient
 from topicrawl.fetch.polite import PoliteFetcher
 from topicrawl.models import Failure, Link, Response
 from topicrawl.web.collections import OpenCollection
@@ -35,16 +37,11 @@ async def load_page(opened: OpenCollection, browsing: BrowsingLog, url: str) -> 
 async def _fetch_page(opened: OpenCollection, url: str) -> Response:
     """Fetch a page with the settings of the crawl, and follow redirects. The response may have a failure."""
     _, settings = load_topic_and_settings(opened.directory, {})
-    http_settings = HttpSettings(
-        contact=settings.contact,
-        total_timeout=min(settings.timeout, _MAX_TIMEOUT),
-        max_bytes=settings.max_bytes,
-        proxy=settings.proxy,
-        accepted_types=ACCEPTED_MEDIA_TYPES,
-        allowed_networks=parse_networks(settings.allow_net),
-        host_overrides=settings.parse_fixed_addresses(),
+    # A user reads web pages only, so documents and feeds are not requested.
+    settings = dataclasses.replace(
+        settings, timeout=min(settings.timeout, _MAX_TIMEOUT), documents=False, sitemaps=False
     )
-    async with HttpClient(http_settings) as http:
+    async with HttpClient(build_http_settings(settings)) as http:
         polite = PoliteFetcher(http, delay=settings.delay, robots=settings.robots)
         response = await polite(Link(url))
         for _ in range(_MAX_REDIRECTS):

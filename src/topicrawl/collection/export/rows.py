@@ -23,6 +23,7 @@ from topicrawl.collection.directory import load_crawl_topic
 from topicrawl.collection.page_relevance import IS_RELEVANT
 from topicrawl.collection.reviewer_log import load_reasons
 from topicrawl.collection.store import CollectionStore, StoredVisit, replace_surrogates
+from topicrawl.documents.file_types import detect_type
 from topicrawl.errors import DamagedError, UsageError
 from topicrawl.models import Page, Response
 from topicrawl.parse.main_text import extract_main_text
@@ -279,8 +280,9 @@ class ExportPages:
         """Return the text in the selected form. Raise `DamagedError` if the page cannot be parsed again."""
         if self.text_kind is TextKind.NONE:
             return ""
-        media_type = response.content_type if response.readable is None else response.readable.type
-        if self.text_kind is TextKind.MARKDOWN and "html" in media_type:
+        readable = response.readable
+        kind = readable.type if readable is not None else detect_type(response.body, response.content_type)
+        if self.text_kind is TextKind.MARKDOWN and "html" in kind:
             return replace_surrogates(render_markdown(response))
         page = parse.parse_response(response, visit.link, context=False)
         if not isinstance(page, Page):

@@ -45,6 +45,9 @@ _SELECT_DONE = f"""
     SELECT {_COLUMNS} FROM links l LEFT JOIN leased o ON o.seq = l.seq
     WHERE l.state = {DONE} AND l.seq > ? ORDER BY l.seq LIMIT ?
 """
+_SELECT_ALL = (
+    f"SELECT {_COLUMNS} FROM links l LEFT JOIN leased o ON o.seq = l.seq WHERE l.seq > ? ORDER BY l.seq LIMIT ?"
+)
 _SELECT_PRIORITIES = """
     SELECT k.key, l.score, l.priority FROM json_each(?) j JOIN link_keys k ON k.key = j.value
     JOIN links l ON l.seq = k.seq WHERE l.state = 0 AND l.seq NOT IN (SELECT seq FROM leased)
@@ -96,6 +99,12 @@ class SqliteFrontierReader:
         """Return up to `n` waiting links with `after` < sequence number <= `until`, in the order of discovery."""
         with translate_errors(self._database.path):
             rows = self._database.execute(_SELECT_WAITING, (after, until, n)).fetchall()
+        return [(row[0], parse_row(row).as_entry()) for row in rows]
+
+    def get_all(self, n: int, *, after: int = 0) -> list[tuple[int, FrontierEntry]]:
+        """Return up to `n` links in any state with `after` < sequence number, in the order of discovery."""
+        with translate_errors(self._database.path):
+            rows = self._database.execute(_SELECT_ALL, (after, n)).fetchall()
         return [(row[0], parse_row(row).as_entry()) for row in rows]
 
     async def get_counts(self) -> FrontierCounts:

@@ -1,0 +1,121 @@
+"""Find links outside the text of an HTML page.
+
+The head of a page names feeds, translations, and the next and previous page. The options of a menu may be URLs, which a
+script opens.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+
+from topicrawl.models import Link, Page
+from topicrawl.parse.charset import get_query_codec
+from topicrawl.parse.feeds import FEED_REL
+from topicrawl.urls import LinkResolver
+
+#: Only these parts of a page are searched.
+_HEAD_BYTES = 32 * 1024
+_MENU_BYTES = 256 * 1024  # from the first option
+MAX_HEAD_LINKS = 20
+MAX_OPTION_LINKS = 50
+_ELEMENT = re.compile(rb"<(?:link|base)\s[^<>]{0,2000}>|<!--(?:.*?-->|.*)", re.I | re.S)
+_ATTRIBUTE = re.compile(r"""([a-z]{1,20})\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.I)
+# Only values that are certainly URLs: an absolute URL, or a path from the root of the site.
+# Possessive quantifiers keep the search of a hostile page linear.
+_OPTION = re.compile(
+    rb"""<option\s(?:[^<>]{0,500}?\s)??value\s*+=\s*+["']?+"""
+    rb"""((?:https?:/)?/[^"'<>\s]{1,2000}+)[^<>]{0,500}+>([^<]{0,500}+)""",
+    re.I,
+)
+_FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/feed+json"})
+
+
+def find_head_links(body: bytes, page: Page, depth: int) -> tuple[Link, ...]:
+    """Return the links in the head of a page that are not among its links: at most `MAX_HEAD_LINKS`.
+
+    A link to a feed has the relation `feed`, one to a translation of the page `alternate`, and one to the next or
+    previous page `next` or `prev`. The anchor text is the `title` of the element.
+
+    >>> head = b'<link rel="alternate" type="application/rss+xml" title="Owls" href="/feed"><link rel=next href="?p=2">'
+    >>> [(link.url, link.rel, link.anchor) for link in find_head_links(head, Page("http://a.org/"), 1)]
+    [('http://a.org/feed', 'feed', 'Owls'), ('http://a.org/?p=2', 'next', '')]
+    """
+    head = body[:_HEAD_BYTES]
+    end = head.find(b"</head")
+    head = head[:end] if end >= 0 else head
+    lower = head.lower()
+    if b"alternate" not in lower and b"next" not in lower and b"prev" not in lower:
+        return ()
+    base = page.url
+    known = {page.url, *(link.url for link in page.links)}
+    links: list[Link] = []
+    for tag, attributes in _iterate_elements(head, page.charset):
+        href = attributes.get("href", "").strip()
+        resolver = LinkResolver(base, query_codec=get_query_codec(page.charset or "utf-8"))
+        if tag == "base":
+            base = resolver(href) or base
+            continue
+        rel = _get_relation(attributes)
+        url = resolver(href) if rel and href else None
+        if url is not None and url not in known:
+            known.add(url)
+            position = len(page.links) + len(links)
+            anchor = " ".join(attributes.get("title", "").split())[:500]
+            links.append(Link(url, page.url, anchor, tag_path="head", position=position, rel=rel, depth=depth))
+            if len(links) >= MAX_HEAD_LINKS:
+                break
+    return tuple(links)
+
+
+def find_option_links(body: bytes, page: Page, depth: int) -> tuple[Link, ...]:
+    """Return the URLs of options that are not among the links of a page: at most `MAX_OPTION_LINKS`.
+
+    >>> menu = b'<select><option value="/owls" selected>Owls</option><option value="bats">Bats</option></select>'
+    >>> [(link.url, link.anchor) for link in find_option_links(menu, Page("http://a.org/x/"), 1)]
+    [('http://a.org/owls', 'Owls')]
+    """
+    first = body.find(b"<option")
+    if first < 0:
+        return ()
+    codec = _get_codec(page.charset)
+    resolver = LinkResolver(page.url, query_codec=get_query_codec(page.charset or "utf-8"))
+    known = {page.url, *(link.url for link in page.links)}
+    links: list[Link] = []
+    for match in _OPTION.finditer(body, first, first + _MENU_BYTES):
+        href, anchor = (html.unescape(text.decode(codec, "replace")) for text in match.groups())
+        url = resolver(href)
+        if url is not None and url not in known:
+            known.add(url)
+            position = len(page.links) + len(links)
+            anchor = " ".join(anchor.split())
+            links.append(Link(url, page.url, anchor, tag_path="select/option", position=position, depth=depth))
+            if len(links) >= MAX_OPTION_LINKS:
+                break
+    return tuple(links)
+
+
+def _get_codec(charset: str) -> str:
+    """Return the name of the decoder of a page charset."""
+    return "utf-8" if charset in ("", "utf-8") else f"whatwg-{charset}"
+
+
+def _iterate_elements(head: bytes, charset: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the name and the attributes of each `link` and `base` element outside comments."""
+    codec = _get_codec(charset)
+    for match in _ELEMENT.finditer(head):
+        if not match[0].startswith(b"<!"):
+            text = match[0].decode(codec, "replace")
+            values = {name.lower(): html.unescape(a or b or c) for name, a, b, c in _ATTRIBUTE.findall(text)}
+            yield text[1:5].lower(), values
+
+
+def _get_relation(attributes: dict[str, str]) -> str:
+    """Return the relation of a link in the words of `find_head_links`, "" if it leads to no page."""
+    words = attributes.get("rel", "").lower().split()
+    if "alternate" in words:
+        if attributes.get("type", "").partition(";")[0].strip().lower() in _FEED_TYPES:
+            return FEED_REL
+        return "alternate" if "hreflang" in attributes and "stylesheet" not in words else ""
+    return next((word for word in ("next", "prev") if word in words), "prev" if "previous" in words else "")
