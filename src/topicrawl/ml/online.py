@@ -84,15 +84,18 @@ class OnlineLogisticRegression:
         sums /= np.sqrt(lengths.astype(np.float32))
         return sums
 
-    def learn(self, features: Hashes, base_score: float, target: float) -> None:
+    def learn(self, features: Hashes, base_score: float, target: float, *, penalty_share: float = 1.0) -> None:
         """Update the weights of an example's features.
 
-        `base_score` is the score of the example without them, and `target` is the observed value.
+        `base_score` is the score of the example without them, and `target` is the observed value. `penalty_share`
+        scales an update that lowers the weights.
         """
         slots = (features >> _SLOT_SHIFT).astype(np.intp)
         weights, squares = self.weights[slots], self.gradient_squares[slots]
         root = sqrt(len(features))
         gradient = (logistic(base_score + float(np.add.reduce(weights)) / root) - target) / root
+        if gradient > 0:
+            gradient *= penalty_share
         squares += gradient * gradient
         # A repeated feature is updated once, because the assignment keeps the last value.
         self.gradient_squares[slots] = squares

@@ -175,3 +175,64 @@ def test_links_of_a_page_without_learning_have_the_prior_score() -> None:
         (priority,) = strategy.score_links(links, visit)
         assert priority is not None
         assert (round(priority.score, 3), priority.payload, priority.parts) == (0.076, 3, ())
+
+
+def test_a_redirect_to_a_known_page_teaches_its_reward() -> None:
+    links = [Link(f"http://a/{n}", source="http://a/", anchor=f"handout {n}", position=n) for n in range(3)]
+    minds = [make_model(), make_model()]
+    for mind, duplicate_of in zip(minds, ("http://a/0", ""), strict=True):
+        learn_visit(mind, page("http://a/", *links))
+        learn_visit(mind, page(links[0].url, words=WORDS), links[0], 1.0)
+        mind.learn(
+            Visit(3, links[1], Priority(1.0), "http://a/0", failure=Failure.DUPLICATE, duplicate_of=duplicate_of)
+        )
+        assert mind.pool.get_reward("http://a/0") == pytest.approx(1.0, abs=0.05)
+    known, unknown = (dict(mind.explain(links[2]))["link text “handout”"] for mind in minds)
+    assert known > unknown > 0
+
+
+def test_rewards_of_fetched_urls_are_part_of_the_state() -> None:
+    mind, restored = make_model(), make_model()
+    learn_visit(mind, page("http://a/", words=WORDS))
+    state = mind.get_state()
+    restored.restore_state(state)
+    assert restored.pool.get_reward("http://a/") == mind.pool.get_reward("http://a/")
+    assert restored.get_state() == state
+    assert isinstance(state["pool"], dict)
+    del state["pool"]["rewards"]
+    restored.restore_state(state)
+    assert restored.pool.get_reward("http://a/") is None
+
+
+def test_links_without_success_lower_weights_little_before_the_first_relevant_page() -> None:
+    links = [Link(f"http://a/{n}", source="http://a/", anchor=f"handout {n}", position=n) for n in range(9)]
+    weights = []
+    for first_relevance in (0.0, 1.0):
+        mind = make_model()
+        for number in range(5):
+            learn_visit(mind, page(f"http://b/{number}"), relevance=first_relevance)
+        learn_visit(mind, page("http://a/", *links), relevance=0.0)
+        for link in links[:4]:
+            learn_visit(mind, page(link.url), link, 0.0)
+        weights.append(dict(mind.explain(links[8])).get("link text “handout”", 0.0))
+    assert weights[1] < 3 * weights[0] <= 0
+
+
+def test_an_untried_host_is_preferred_while_the_known_hosts_are_poor() -> None:
+    mind = make_model()
+    known = [Link(f"http://a/{n}", source="http://a/", anchor="imprint", position=n) for n in range(30)]
+    new = Link("http://b/", source="http://a/", anchor="imprint", position=30)
+    learn_visit(mind, page("http://a/", *known, new))
+    for link in known[:20]:
+        learn_visit(mind, page(link.url), link)
+    mind.rescore_links()
+    assert mind.pool.get_score(new.url) > 2 * mind.pool.get_score(known[-1].url)
+
+
+def test_links_of_a_page_that_is_named_after_the_topic_score_higher() -> None:
+    mind = make_model()
+    for url, title in (("http://a/1", "Fever clinics"), ("http://a/2", "Opening hours"), ("http://a/fever", "")):
+        learn_visit(mind, replace(page(url, Link(f"{url}/x", source=url, anchor="Dr Lee")), title=title))
+    scores = [mind.pool.get_score(url) for url in ("http://a/1/x", "http://a/2/x", "http://a/fever/x")]
+    assert min(scores[0], scores[2]) > 1.5 * scores[1]
+    assert dict(mind.explain(Link("http://a/1/x")))["page name"] > 0

@@ -38,6 +38,7 @@ class LinkFeatures:
 
     similarities: Floats  # topic similarities: links × `SIMILARITY_TEXTS`
     meanings: Floats  # similarities in meaning to the topic: links × `SIMILARITY_TEXTS`
+    page_name: float  # topic similarity of the title or the URL of the page, whichever is larger
     features: Hashes  # concatenated features of all links
     lengths: NDArray[np.int32]
     anchor_terms: Hashes  # hashes of the terms of the links' own texts
@@ -73,13 +74,14 @@ class FeatureExtractor:
         elif len(self._url_cache) > _MAX_CACHED_URLS:
             self._url_cache = UrlFeatureCache(self.topic_terms)
         url_rows = self._url_cache.get_rows([link.url for link in links])
+        page_row = self._url_cache.get_rows([url])
         terms = self._collect_terms(links, " ".join(tokenise(page.title)[:_MAX_TITLE_WORDS]))
         page_groups = {
             path: (url, f"{url} {_shorten_tag_path(path)}") for path in {link.tag_path: None for link in links}
         }
         url_groups = map(self._url_cache.groups.__getitem__, url_rows.tolist())
         return LinkFeatures(
-            *self._compute_similarities(terms, url_rows),
+            *self._compute_similarities(terms, url_rows, page_row),
             *self._hash_features(terms, url_rows),
             terms.hashes[: int(terms.sizes[: len(links)].sum())],
             [(*page_groups[link.tag_path], *names) for link, names in zip(links, url_groups, strict=True)],
@@ -108,12 +110,18 @@ class FeatureExtractor:
             np.array(list(map(headings.__getitem__, texts)), np.int64),
         )
 
-    def _compute_similarities(self, terms: _LinkTerms, url_rows: IntArray) -> tuple[Floats, Floats]:
-        """Return the similarities of the links to the topic, by words and by meaning: links × `SIMILARITY_TEXTS`."""
+    def _compute_similarities(
+        self, terms: _LinkTerms, url_rows: IntArray, page_row: IntArray
+    ) -> tuple[Floats, Floats, float]:
+        """Return the similarities of the links to the topic, by words and by meaning: links × `SIMILARITY_TEXTS`.
+
+        The third value is the similarity of the page's title or URL by words.
+        """
         count = len(url_rows)
         own, beside, headings = terms.sizes[:count], terms.sizes[count : 3 * count], terms.sizes[3 * count :]
         sizes = np.concatenate([own, beside[0::2] + beside[1::2], headings])
         by_words, by_meaning = np.empty((2, count, len(SIMILARITY_TEXTS)), np.float32)
+        page_name = 0.0
         for table, of_urls, of_texts in (
             (by_words, self._url_cache.get_similarities, self.topic_terms.compute_similarities),
             (by_meaning, self._url_cache.get_meanings, self.topic_terms.compute_meanings),
@@ -122,7 +130,9 @@ class FeatureExtractor:
             table[:, 0], table[:, 2] = values[:count], values[count : 2 * count]
             table[:, 3] = values[2 * count :][terms.heading_numbers]
             table[:, 1] = of_urls(url_rows)
-        return by_words, by_meaning
+            if table is by_words:
+                page_name = max(float(values[-1]), float(of_urls(page_row)[0]))
+        return by_words, by_meaning, page_name
 
     def _hash_features(self, terms: _LinkTerms, url_rows: IntArray) -> tuple[Hashes, NDArray[np.int32]]:
         """Return the concatenated feature hashes of all links, and the number of features of each link."""

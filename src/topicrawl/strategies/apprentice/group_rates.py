@@ -14,6 +14,7 @@ from topicrawl.models import JsonValue
 from topicrawl.serialization import PackedValues, pack_array, pack_numbers, pack_texts, unpack_array, unpack_texts
 
 _PRIOR_VISITS = 4.0  # number of prior visits at the base rate
+_GOOD_BASE_RATE = 0.1  # mean reward from which the known hosts are good enough
 
 
 class GroupRatesState(Struct, frozen=True):
@@ -69,6 +70,11 @@ class GroupRates:
         """Mean reward of all visits."""
         return self._reward / self._visits
 
+    @property
+    def total_reward(self) -> float:
+        """Sum of the rewards of all visits."""
+        return self._reward
+
     def __len__(self) -> int:
         return len(self._numbers)
 
@@ -116,6 +122,22 @@ class GroupRates:
         # For many groups, computing all rates once is faster.
         rates = (self._sums[:count] + _PRIOR_VISITS * base) / (self._counts[:count] + _PRIOR_VISITS) - base
         return rates.astype(np.float32)[groups]
+
+    def compute_novelty(self, groups: Ids) -> Floats:
+        """Return how much each group is worth a trial because the visits so far had little reward, from 0 to 1.
+
+            novelty(g) = max(0, 1 − base / .1) / (visits of g + 1)
+
+        >>> rates = GroupRates()
+        >>> known, unknown = rates.get_numbers(["poor.example", "new.example"])
+        >>> for _ in range(9):
+        ...     rates.record_visit(0.0)
+        ...     rates.learn(np.array([known]), 0.0)
+        >>> [round(float(value), 4) for value in rates.compute_novelty(np.array([known, unknown]))]
+        [0.095, 0.95]
+        """
+        scarcity = max(0.0, 1 - self.base_rate / _GOOD_BASE_RATE)
+        return (scarcity / (self._counts[groups] + 1)).astype(np.float32)
 
     def sample_deviations(self, groups: Ids) -> Floats:
         """Sample deviations of the true rates from the estimated rates (Thompson sampling, Thompson 1933).

@@ -26,9 +26,9 @@ from topicrawl.strategies.apprentice.term_rewards import TermRewards
 PRIOR_WEIGHTS = {
     "always": -2.5,
     "anchor": 2.5,
-    "address": 2.0,
+    "address": 4.0,
     "surroundings": 1.5,
-    "heading": 1.0,
+    "heading": 2.5,
     "page": 1.5,
     "reward": 1.0,
     "distance": -0.75,
@@ -37,12 +37,15 @@ PRIOR_WEIGHTS = {
     "address meaning": 1.0,
     "surroundings meaning": 0.5,
     "heading meaning": 0.3,
+    "page name": 2.5,
 }
 #: Groups of a link with the weights of their rates.
-GROUP_WEIGHTS = {"siblings": 1.0, "row": 1.0, "directory": 1.0, "host": 0.3}
+GROUP_WEIGHTS = {"siblings": 1.0, "row": 2.0, "directory": 1.0, "host": 0.3}
 _INITIAL_SQUARES = 0.1
+_HALF_PENALTY_REWARD = 2.0  # total reward at which an unrewarded link lowers the learned weights by half
 _PROBABILITY_SCALE = 0.4  # similarity of a page that is relevant with certainty
 _EXPLORATION = 0.1  # weight of the random deviation of a host's rate (exploration)
+_NOVELTY = 1.5  # weight of the novelty of a host
 _DEPTH_SCALE = 3.0  # scale: a depth of about twenty links counts as 1
 _MAX_DISTANCE = 5  # maximum distance to a relevant page; larger distances are equal
 _MAX_IDLE_GROUPS = 20_000
@@ -107,13 +110,18 @@ class LinkModel:
     def _learn_link(self, features: Hashes, priors: Floats, groups: Ids, reward: float) -> None:
         """Learn that a link with these features led to a page with this reward."""
         before = float(priors @ _PRIOR_VECTOR) + self.group_rates.compute_weighted_rate(groups, _GROUP_WEIGHT_VALUES)
-        self.regression.learn(features, before, reward)
+        # Before the first relevant page every followed link fails, also the ones that lead towards the topic.
+        total = self.group_rates.total_reward
+        self.regression.learn(features, before, reward, penalty_share=total / (total + _HALF_PENALTY_REWARD))
         self.group_rates.learn(groups, reward)
 
     def learn(self, visit: Visit) -> PageScores:
-        """Learn from the links that led to a fetched page, add the links on the page to the pool, and score them."""
+        """Learn from the links that led to a fetched page, add the links on the page to the pool, and score them.
+
+        A link to a duplicate, or to a URL that redirects to a known page, led to a page with the reward of that page.
+        """
         if visit.page is None:
-            self._record_visit(visit, None)
+            self._record_visit(visit, self.pool.get_reward(visit.duplicate_of) if visit.duplicate_of else None)
             return self.describe_unlearned_page(visit)
         similarity = (visit.relevance or 0.0) * self._relevance_scale
         reward = self.reward(similarity)
@@ -155,7 +163,7 @@ class LinkModel:
             if reward is not None:
                 for features, known, groups in self.pool.get_rows(url):
                     self._learn_link(features, known, groups, reward)
-            self.pool.mark_fetched(url)
+            self.pool.mark_fetched(url, reward)
 
     def _build_rows(
         self, features: LinkFeatures, *, depth: int, similarity: float = 0.0, reward: float = 0.0, distance: int = 0
@@ -165,13 +173,15 @@ class LinkModel:
         known = np.empty((count, len(PRIOR_WEIGHTS)), np.float32)
         known[:, 0] = 1.0
         known[:, 1 : 1 + len(SIMILARITY_TEXTS)] = features.similarities
-        known[:, 1 + len(SIMILARITY_TEXTS) : -len(SIMILARITY_TEXTS)] = (
+        first_meaning = len(PRIOR_WEIGHTS) - 1 - len(SIMILARITY_TEXTS)
+        known[:, 1 + len(SIMILARITY_TEXTS) : first_meaning] = (
             similarity,
             reward,
             distance / _MAX_DISTANCE,
             log1p(depth) / _DEPTH_SCALE,
         )
-        known[:, -len(SIMILARITY_TEXTS) :] = features.meanings
+        known[:, first_meaning:-1] = features.meanings
+        known[:, -1] = features.page_name
         groups = self.group_rates.get_numbers(chain.from_iterable(features.groups)).reshape(count, len(GROUP_WEIGHTS))
         return PoolRows(features.features, features.lengths, known, groups)
 
@@ -238,6 +248,7 @@ class LinkModel:
         self.regression.set_prior_weights(*self.term_rewards.compute_weights(self.group_rates.base_rate))
         known, neighbours, learned = self._compute_parts(rows, starts)
         neighbours = neighbours + _EXPLORATION * self.group_rates.sample_deviations(rows.groups[:, -1])
+        neighbours += _NOVELTY * self.group_rates.compute_novelty(rows.groups[:, -1])
         best = _logistic_array(self.pool.aggregate_by_url(known + neighbours + learned))
         current = np.array(self.pool.frontier_scores)
         alive = best > 0

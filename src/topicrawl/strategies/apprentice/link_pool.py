@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from math import isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,7 +74,8 @@ class LinkPool:
         self._rows_by_number: list[list[int]] = []  # by number
         self.row_owners = array("q")  # by row: number of its URL
         self.dead_rows = 0  # number of dead rows
-        self._fetched_hashes: dict[int, None] = {}  # hashes of fetched URLs, the last at the end
+        # Hash → reward of each fetched URL, the last at the end. NaN: no page, or a state of an earlier version.
+        self._fetched_rewards: dict[int, float] = {}
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -101,7 +103,7 @@ class LinkPool:
 
     def check_room(self, urls: Sequence[str]) -> list[bool]:
         """Return for each link whether the pool accepts it: a waiting URL accepts a few links, a fetched URL none."""
-        rows, done = self._rows_by_number, self._fetched_hashes
+        rows, done = self._rows_by_number, self._fetched_rewards
         numbers = list(map(self.numbers.get, urls))
         accepted = [
             len(rows[number]) < MAX_LINKS_PER_URL if number is not None else _hash_url(url) not in done
@@ -171,12 +173,18 @@ class LinkPool:
         """Return a mask of the URLs that are waiting."""
         return np.array(self._alive_flags, np.bool_)
 
-    def mark_fetched(self, url: str) -> None:
-        """Remove a URL and accept no more links to it."""
+    def mark_fetched(self, url: str, reward: float | None = None) -> None:
+        """Remove a URL, accept no more links to it, and remember the reward of its page, if it has one."""
         self.remove(url)
-        self._fetched_hashes[_hash_url(url)] = None
-        if len(self._fetched_hashes) > _MAX_FETCHED:
-            del self._fetched_hashes[next(iter(self._fetched_hashes))]
+        key = _hash_url(url)
+        self._fetched_rewards[key] = self._fetched_rewards.get(key, nan) if reward is None else reward
+        if len(self._fetched_rewards) > _MAX_FETCHED:
+            del self._fetched_rewards[next(iter(self._fetched_rewards))]
+
+    def get_reward(self, url: str) -> float | None:
+        """Return the reward of the page at a fetched URL, or None if it is unknown."""
+        reward = self._fetched_rewards.get(_hash_url(url), nan)
+        return None if isnan(reward) else reward
 
     def remove(self, url: str) -> None:
         """Remove a URL. Its rows become dead."""
@@ -241,7 +249,8 @@ class LinkPool:
             "owners": pack_array((np.cumsum(alive) - 1)[owners[kept]].astype(np.int32)),
             "urls": pack_texts([url for url in self.urls if url]),
             "told": pack_array(np.array(self.frontier_scores, np.float64)[alive]),
-            "done": pack_array(np.fromiter(self._fetched_hashes, np.uint64, len(self._fetched_hashes))),
+            "done": pack_array(np.fromiter(self._fetched_rewards, np.uint64, len(self._fetched_rewards))),
+            "rewards": pack_array(np.array(list(self._fetched_rewards.values()), np.float64)),
         }
 
     def restore_state(self, state: Mapping[str, JsonValue]) -> None:
@@ -260,7 +269,10 @@ class LinkPool:
             unpack_texts(state["urls"]),
             unpack_array(state["told"], np.float64).tolist(),
         )
-        self._fetched_hashes = dict.fromkeys(unpack_array(state["done"], np.uint64).tolist())
+        self._fetched_rewards = dict.fromkeys(unpack_array(state["done"], np.uint64).tolist(), nan)
+        if "rewards" in state:
+            rewards = unpack_array(state["rewards"], np.float64).tolist()
+            self._fetched_rewards = dict(zip(self._fetched_rewards, rewards, strict=True))
 
 
 def _hash_url(url: str) -> int:

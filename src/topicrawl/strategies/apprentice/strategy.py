@@ -40,12 +40,13 @@ class Apprentice(Strategy):
 
         score = 1 / (1 + exp(−z)),   z = ⟨w₀, known⟩ + ⟨w₁, rates⟩ + Σᵢ wᵢ / √n
 
-    known: the similarity of anchor, URL, surroundings, heading and page to the topic, the reward of the page, the
-    distance to the last relevant page and the depth of the link; w₀: fixed weights, so the scores are useful from the
-    first page on. rates: the success above average of the links on the same page, in the same row on it, in the same
-    directory and on the same host. wᵢ: learned weights of the link's n hashed features. The weight of an anchor word
-    starts with the reward above average of the pages that contain it. The score of a URL with several links is the mean
-    of the best link and the average link. If there are examples, the strategy learns from them before the first page.
+    known: the similarity of anchor, URL, surroundings, heading, page and name of the page to the topic, the reward of
+    the page, the distance to the last relevant page and the depth of the link; w₀: fixed weights, so the scores are
+    useful from the first page on. rates: the success above average of the links on the same page, in the same row on
+    it, in the same directory and on the same host. wᵢ: learned weights of the link's n hashed features. The weight of
+    an anchor word starts with the reward above average of the pages that contain it. The score of a URL with several
+    links is the mean of the best link and the average link. If there are examples, the strategy learns from them before
+    the first page.
 
     Before any learning, a link whose anchor is the topic, and a link without topic words:
 
