@@ -30,7 +30,8 @@ from topicrawl.database import sync_path
 
 PAGES, HOSTS, REDIRECTS = 400, 50, 7
 STORE, FRONTIER, ARCHIVE = "topicrawl.sqlite-wal", "frontier.sqlite-wal", "warc/00001.warc.gz"
-OPTIONS = ("--delay", "0", "--concurrency", "32")
+CONCURRENCY = 32
+OPTIONS = ("--delay", "0", "--concurrency", str(CONCURRENCY))
 TIMEOUT = 120
 
 
@@ -65,13 +66,16 @@ def cut_file(path: Path, size: int) -> None:
 
 
 def check_resumed_crawl(directory: Path, site: ChaosSite, *options: str) -> None:
-    """Resume a crawl: it must fetch the lost pages, but not the others, and the doctor must find no fault."""
+    """Resume a crawl: it must fetch the lost pages, hardly any others, and the doctor must find no fault.
+
+    A kept page may be requested again through a redirect whose record is lost, but no more pages than were in flight.
+    """
     pages, kept, before = set(range(site.pages)), read_pages(directory, skip_damaged=True), len(site.read_requests())
     assert start_crawl(directory, site, *OPTIONS, *options).wait(timeout=TIMEOUT) == 0
     assert pages - read_pages(directory) == set()
     fetched = set(site.count_requests(after=before))
     assert pages - kept <= fetched
-    assert fetched & kept == set()
+    assert len(fetched & kept) <= CONCURRENCY
     assert list_faults(directory) == []
 
 

@@ -45,6 +45,13 @@ def test_a_page_with_one_unit_of_two_is_less_relevant() -> None:
     assert judge.score(make_page("databases " * 6 + FILLER)) < 0.5
 
 
+def test_an_acronym_stands_for_its_words() -> None:
+    judge = make_judge("geographic information systems")
+    page = make_page("the GIS manual explains how a GIS resamples raster layers " + FILLER, title="GIS manual")
+    other = make_page("the manual explains how a program resamples raster layers " + FILLER, title="Manual")
+    assert judge.score(page) > 0.5 > judge.score(other)
+
+
 def test_stop_words_do_not_count() -> None:
     judge = make_judge("search in databases")
     assert judge.score(make_page("in in in in in " + FILLER)) == judge.score(make_page(FILLER))

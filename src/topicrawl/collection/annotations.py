@@ -204,7 +204,8 @@ def has_annotations(store: CollectionStore, url: str) -> bool:
 def undo_last_action(store: CollectionStore, *, at: float) -> list[Annotation]:
     """Undo the last action of a user that is not undone, by appending the labels that its pages had before.
 
-    The rows are synced to disk. Return the appended annotations; empty if there is nothing to undo.
+    Group decisions that the remaining labels no longer support are revoked. The rows are synced to disk. Return all
+    appended annotations, also those of revoked groups; empty if there is nothing to undo.
     """
     with store.db.durable_transaction():
         (last,) = store.db.execute(_SELECT_LAST_ACTION).fetchone()

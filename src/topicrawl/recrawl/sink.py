@@ -63,7 +63,7 @@ class RecrawlSink(NullSink):
     # Interface of the crawl loop
 
     def store_visits(self, processed: Sequence[ProcessedVisit]) -> None:
-        """Keep the visits until `record_visits` stores them, after their links have been added to the frontier."""
+        """Keep the visits of a batch for `record_visits`. They replace those of the previous batch."""
         self._processed_visits = list(processed)
 
     def record_retry(self, link: Link, response: Response, attempt: int) -> None:

@@ -81,10 +81,13 @@ class PageEvidenceExtractor:
         self.meaning = TopicMeaning(vsm)
         length = sqrt(sum(weight * weight for weight in vsm.query.values()))
         self._query = {term: weight / length for term, weight in vsm.query.items()}
+        self._term_factor = len(self._query) ** 0.25  # the cosine of a page falls with the number of topic words
         self.units = TopicUnits.of(vsm.topic, vsm.query)
+        for unit in self.units.units:
+            if unit.acronym_term:
+                self._query[unit.acronym_term] = sqrt(sum(self._query[term] ** 2 for term in unit.terms))
         self._kept_words = find_kept_words(vsm.topic)
         self._vectors = vsm.find_vectors()
-        self._term_factor = len(self._query) ** 0.25  # the cosine of a page falls with the number of topic words
 
     def build_profile(self, page: Page) -> PageProfile:
         """Compute the term weights and the vector of a page."""
@@ -118,7 +121,10 @@ class PageEvidenceExtractor:
             if len(positions):
                 coverage += unit.weight * float(near.max()) ** 1.5
                 strength += unit.weight * _compute_strength(positions, shares * near**2, len(content))
-            title += unit.weight * sum(share for term, share in unit.terms.items() if term in title_terms) ** 2
+            if unit.acronym_term in title_terms:
+                title += unit.weight
+            else:
+                title += unit.weight * sum(share for term, share in unit.terms.items() if term in title_terms) ** 2
         if self.units.are_alternatives:
             coverage = 1.0
         return PageEvidence(cosine * self._term_factor * coverage, strength, title, meaning, title_meaning, coverage)
@@ -147,6 +153,11 @@ class PageEvidenceExtractor:
                 after = np.searchsorted(own, positions)
                 gaps = [np.abs(own.take(place, mode="clip") - positions) for place in (after, after - 1)]
                 near[np.minimum(*gaps) <= _NEAR_TERMS] += unit.terms[term]
+        if number := bag.vocabulary.find_term_ids([unit.acronym_term]).get(unit.acronym_term):
+            written = (content == number).nonzero()[0]  # each occurrence stands for all words of the unit
+            whole = np.ones(len(written))
+            positions = np.concatenate([positions, written])
+            shares, near = np.concatenate([shares, whole]), np.concatenate([near, whole])
         return positions, shares, near
 
     def _compute_title_meaning(self, page: Page, bag: BagOfWords) -> float:

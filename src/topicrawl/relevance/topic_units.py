@@ -3,12 +3,15 @@
 The phrase "full text search in databases" has two units, "full text search" and "databases". A page about the topic
 contains both, and the words of each unit near each other. The topic "health and medicine" has two alternatives, and a
 topic of many words is a list of alternatives: a page about it contains some of them.
+
+A unit of three or more words has an acronym, such as GIS for "geographic information systems". The acronym counts as
+the whole unit, because many pages about the topic never write it out.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 
@@ -18,6 +21,8 @@ from topicrawl.text.tokenizer import tokenise
 from topicrawl.topic import Topic
 
 _MAX_UNIT_TERMS = 4  # a longer sequence of words without a stop word is a list, not a phrase
+_MIN_ACRONYM_LETTERS = 3  # two letters have too many meanings
+_MIN_ACRONYM_IDF = 4.0  # an acronym that is also a common word, such as "sea", has other meanings
 _MAX_PHRASE_TERMS = 5  # more words are a list, even if a stop word is among them
 _LIST_SEPARATOR = re.compile(r"[,;|]|\s[/&+]\s")  # a slash inside a word, as in TCP/IP, separates nothing
 #: Words between two alternatives, by language.
@@ -38,6 +43,8 @@ class TopicUnit:
 
     terms: Mapping[str, float]
     weight: float
+    acronym: str = ""  # stands for all words of the unit; empty: none
+    acronym_term: str = ""  # the acronym as a term: its stem
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ class TopicUnits:
     """Units of a topic. A page about the topic contains all units, or some of them if they are alternatives.
 
     >>> TopicUnits.of(Topic.of("full text search in databases")).describe()
-    '"full text search" with "databas"'
+    '"full text search" (FTS) with "databas"'
     >>> TopicUnits.of(Topic.of("health and medicine")).describe()
     '"health" or "medicin"'
     """
@@ -63,13 +70,19 @@ class TopicUnits:
         for group in groups:
             weight = fsum(weights.get(term, 0.0) for term in group)
             if weight > 0:
-                units.append(TopicUnit({term: weights.get(term, 0.0) / weight for term in group}, weight / total))
+                terms = {term: weights.get(term, 0.0) / weight for term in group}
+                acronym, term = _find_acronym(group, topic.lexicon)
+                if term in weights:
+                    acronym = term = ""
+                units.append(TopicUnit(terms, weight / total, acronym, term))
         return cls(tuple(units), are_alternatives or len(units) < 1)
 
     def describe(self) -> str:
         """Return the units as text."""
         separator = " or " if self.are_alternatives else " with "
-        return separator.join(f'"{" ".join(unit.terms)}"' for unit in self.units)
+        return separator.join(
+            f'"{" ".join(unit.terms)}"' + (f" ({unit.acronym})" if unit.acronym else "") for unit in self.units
+        )
 
 
 def _split_topic(topic: Topic) -> tuple[list[list[str]], bool]:
@@ -88,6 +101,15 @@ def _split_topic(topic: Topic) -> tuple[list[list[str]], bool]:
     if any(len(group) > _MAX_UNIT_TERMS for group in groups) or sum(map(len, groups)) > _MAX_PHRASE_TERMS:
         return [[term] for term in dict.fromkeys(term for group in groups for term in group)], True
     return [list(dict.fromkeys(group)) for group in groups], alternatives
+
+
+def _find_acronym(terms: Sequence[str], lexicon: LanguageLexicon) -> tuple[str, str]:
+    """Return the acronym of a unit and its term. Both are empty for a short unit, and for a common word."""
+    letters = "".join(term[0] for term in terms)
+    found = lexicon.extract_terms([letters])
+    if len(letters) < _MIN_ACRONYM_LETTERS or not found or lexicon.idf(found[0]) < _MIN_ACRONYM_IDF:
+        return "", ""
+    return letters.upper(), found[0]
 
 
 def _is_phrase(topic: Topic) -> bool:

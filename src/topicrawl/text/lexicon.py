@@ -105,7 +105,7 @@ class LanguageLexicon:
         return list(filter(None, self.align_terms(words)))
 
     def align_terms(self, words: Iterable[str]) -> list[str]:
-        """Return one term for each word, with "" for stop words and single letters.
+        """Return one term for each word, with "" for stop words, single letters and over-long tokens.
 
         >>> load_lexicon("en").align_terms(["the", "owls"])
         ['', 'owl']
@@ -120,7 +120,7 @@ class LanguageLexicon:
         return terms  # type: ignore[return-value]  # every word has a term now
 
     def get_term(self, word: str) -> str:
-        """Return the term of one word, or "" for a stop word or a single letter.
+        """Return the term of one word, or "" for a stop word, a single letter or an over-long token.
 
         >>> load_lexicon("en").get_term("owls"), load_lexicon("en").get_term("the")
         ('owl', '')
