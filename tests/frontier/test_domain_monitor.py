@@ -147,3 +147,12 @@ def test_stuffing_grows_with_the_share_of_topic_words() -> None:
     draw = random.Random(12)
     degrees = [measure_stuffing(make_stuffed_page(draw, share, 400), TOPIC) for share in (0.05, 0.16, 0.5)]
     assert 0.1 > degrees[0] < degrees[1] < degrees[2] == 1.0
+
+
+def test_long_pages_in_a_common_vocabulary_are_no_repetition() -> None:
+    draw, monitor = random.Random(1), DomainMonitor(TOPIC)
+    vocabulary = ["".join(draw.choices("abcdefghijklmnop", k=7)) for _ in range(6000)]
+    weights = [1 / (rank + 3) for rank in range(len(vocabulary))]  # frequencies of natural text
+    for number in range(150):
+        monitor.add_page(f"http://manual.example/{number}", draw.choices(vocabulary, weights, k=1700))
+    assert monitor.rate_link("http://manual.example/next") == (1.0, False)

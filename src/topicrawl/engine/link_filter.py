@@ -96,8 +96,9 @@ class LinkFilter:
         """Return the named changes of the score of a link by the rules for traps (`trap`) and domains (`domain`)."""
         adjustments = [("trap", -DEMOTION)] if self._is_trap(link) else []
         if self.domain_monitor is not None and self.domain_monitor.has_suspects:
-            loss = (self.domain_monitor.get_factor(link.url) - 1.0) * max(0.0, score)
-            if not adjustments and self.domain_monitor.is_demoted(link.url):
+            factor, is_demoted = self.domain_monitor.rate_link(link.url)
+            loss = (factor - 1.0) * max(0.0, score)
+            if is_demoted and not adjustments:
                 loss -= DEMOTION
             if loss:
                 adjustments.append(("domain", loss))

@@ -42,6 +42,7 @@ _TRANSLATION_PREFIXES = (
 )
 _THIS_NETWORK = ipaddress.IPv4Network("0.0.0.0/8")
 
+_AFTER_SCHEME = len("https:")  # no earlier colon than this can belong to a port
 #: Ports that browsers refuse: the "bad ports" of the Fetch standard.
 _BROWSER_BLOCKED_PORTS = (
     "0 1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123 "
@@ -112,6 +113,8 @@ class AddressGuard:
         ... )
         (25, None)
         """
+        if url.find(":", _AFTER_SCHEME) < 0:
+            return None  # most URLs have no port, and this test runs for every link
         host, separator, digits = get_host(url).rpartition(":")
         if not separator or not digits.isdecimal() or int(digits) not in BLOCKED_PORTS:
             return None
