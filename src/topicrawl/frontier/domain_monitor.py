@@ -45,8 +45,8 @@ _MAX_PATHS = 2000  # paths per domain that are remembered
 _MAX_NEW_FETCHES = 4  # concurrent fetches from a domain that is new or suspected, or from new hosts of a domain
 _TRUSTED_PAGES = 8  # pages after which a domain is no longer new
 _TRUSTED_BADNESS = 0.3
-# Rating every page lowers the speed of a crawl by 8 %. A domain whose pages are all good, or all bad, is therefore
-# rated by a part of them; as soon as one differs, every page is rated again.
+# Rating a page of 1,700 words takes .3 ms. A domain whose pages are all good, or all bad, is therefore rated by a part
+# of them; as soon as one differs, every page is rated again.
 _SETTLED_PAGES = 12  # pages after which only a part is rated
 _SETTLED_BADNESS = (0.02, 0.99)  # of a domain without bad pages, and of one without good pages
 _RATING_INTERVAL = 10  # pages of which one is rated
