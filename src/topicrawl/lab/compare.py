@@ -30,6 +30,7 @@ from topicrawl.lab.tasks import (
     LabTask,
     PageLabels,
     ResolvedTask,
+    find_targets,
     label_matches,
     read_labels,
     read_tasks,
@@ -61,6 +62,10 @@ class ComparisonConfig:
     tasks_name: str = _DEFAULT_TASKS  # name of the file with tasks in each web, if there is no `tasks_file`
     phrases: PhraseOptions | None = None  # build the tasks from phrases instead of reading a file
     embedding: str = BUILT_IN  # word vectors of all strategies
+    judged: int = 0  # pages judged relevant per task, for the harvest ratio and the average similarity; 0: neither
+    judge: str = ""  # relevance model of all runs; "" for the default model
+    judgements: bool = False  # whether the rows have the review group of each page
+    has_oracle: bool = True  # whether the oracle runs too
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,7 @@ class ComparisonTask:
     relevant: tuple[str, ...]
     irrelevant: tuple[str, ...]
     fetches: int
+    judged: tuple[str, ...] = ()  # pages judged relevant, for the measures of the papers
     is_own_group: bool = False  # whether the bootstrap draws the task independently of other tasks of its topic
 
     @property
@@ -125,7 +131,8 @@ class Comparison:
     def build_requests(self) -> list[tuple[str, ComparisonTask, str, dict[str, Any]]]:
         """Return all runs as (result key, task, name of the strategy in tables, request for the worker)."""
         requests = []
-        codes = {entrant: _hash_strategy_code(entrant) for entrant in (None, *self.strategies)}
+        oracle = (None,) if self.config.has_oracle else ()
+        codes = {entrant: _hash_strategy_code(entrant) for entrant in (*oracle, *self.strategies)}
         data_files = fingerprint.hash_data_files()
         embedding = _hash_embedding(self.config.embedding)
         for task in self.tasks:
@@ -311,7 +318,19 @@ def build_comparison_task(
     if not targets:
         raise UsageError(f"{task.name}: all targets are examples, so that no target is left to find")
     fetches = evaluation_budget(len(resolved.depths), config.fetches)
-    return ComparisonTask(number, path, task, targets, len(resolved.depths), relevant, irrelevant, fetches)
+    judged = draw_judged_pages(resolved, metadata, relevant, config.judged) if config.judged else ()
+    return ComparisonTask(number, path, task, targets, len(resolved.depths), relevant, irrelevant, fetches, judged)
+
+
+def draw_judged_pages(
+    resolved: ResolvedTask, metadata: WebMetadata, examples: Iterable[str], count: int
+) -> tuple[str, ...]:
+    """Return the pages judged relevant: the seeds on the topic, the examples, and targets up to `count` pages."""
+    on_topic = find_targets(metadata.labels, replace(resolved.task, seeds=(), within=""))
+    seeds = [url for seed in resolved.task.seeds if (url := metadata.aliases.get(seed, seed)) in on_topic]
+    known = dict.fromkeys((*seeds, *examples))
+    others = [url for url in _hash_order(resolved.targets, resolved.task) if url not in known]
+    return (*known, *others[: max(0, count - len(known))])
 
 
 def draw_examples(resolved: ResolvedTask, metadata: WebMetadata, count: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -354,6 +373,7 @@ def _build_run_spec(task: ComparisonTask, strategy: ComparedStrategy | None, con
     )
     if strategy is None:
         return run
+    run = replace(run, judge=config.judge, judged=task.judged, judgements=config.judgements)
     run = replace(run, strategy=strategy.strategy, sessions=strategy.needs_sessions)
     return replace(run, relevant=task.relevant, irrelevant=task.irrelevant) if strategy.has_examples else run
 
@@ -399,5 +419,6 @@ def _describe_task(task: ComparisonTask, spec: str) -> ResultRow:
         "strategy": spec,
         "budget": task.fetches,
         "targets": len(task.targets),
+        "judged_pages": len(task.judged),
         "reachable": task.reachable,
     }

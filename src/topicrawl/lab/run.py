@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from time import process_time
@@ -12,11 +12,12 @@ from typing import Any
 
 from topicrawl.engine.crawl import Crawl, build_seed_links
 from topicrawl.errors import TopicrawlError
+from topicrawl.lab.evaluate import MaxCosineSimilarity
 from topicrawl.lab.oracle import greedy_order, upper_bound
 from topicrawl.lab.parsed_web import ParsedWeb
 from topicrawl.lab.recall_forecast import forecast_run
 from topicrawl.lab.simulate import Task, prepare_crawl
-from topicrawl.models import LinkContextLevel
+from topicrawl.models import LinkContextLevel, Visit
 from topicrawl.text.embedding import BUILT_IN
 from topicrawl.topic import Topic
 
@@ -40,6 +41,9 @@ class RunSpec:
     cached: bool = True
     languages: Sequence[str] = ()  # languages of the words; empty: English
     embedding: str = BUILT_IN
+    judge: str = ""  # relevance model, as on the command line; "" for the default model
+    judged: Sequence[str] = ()  # pages judged relevant: the result has the similarity of each fetched page to them
+    judgements: bool = False  # whether the result has the review group of each fetched page
 
     def open_web(self) -> ParsedWeb:
         """Open the web of the run."""
@@ -77,32 +81,79 @@ def _run_crawl(run: RunSpec) -> dict[str, Any]:
     if run.languages:
         topic = replace(topic, languages=tuple(run.languages))
     sessions = web.sessions if run.sessions else ()
-    task = Task(topic, run.seeds, run.strategy, run.fetches, sessions, embedding=run.embedding)
+    task = Task(
+        topic,
+        run.seeds,
+        run.strategy,
+        run.fetches,
+        sessions,
+        judge=run.judge,
+        embedding=run.embedding,
+        judgements=run.judgements,
+    )
+    log = _FetchLog(topic.threshold, _build_similarity(web, run, topic), run.judgements)
     started = process_time()
     crawl = prepare_crawl(web, task)
     trained = process_time()
-    fetched, judged = asyncio.run(_collect_fetches(crawl, task))
-    done = process_time()
-    target_steps = find_target_steps(fetched, run.targets)
+    asyncio.run(_collect_fetches(crawl, task, log))
+    cpu = process_time() - trained - log.measuring_seconds
+    target_steps = find_target_steps(log.urls, run.targets)
     web.close()
+    fetches = len(log.urls)
     return {
-        "fetches": len(fetched),
+        "fetches": fetches,
         "found": target_steps,
-        "foresight": {"judged": forecast_run(judged, len(fetched)), "labels": forecast_run(target_steps, len(fetched))},
+        "foresight": {"judged": forecast_run(log.judged, fetches), "labels": forecast_run(target_steps, fetches)},
         "training": round(trained - started, 4),
-        "cpu": round(done - trained, 4),
+        "cpu": round(cpu, 4),
+        **log.to_result(run.judged),
     }
 
 
-async def _collect_fetches(crawl: Crawl, task: Task) -> tuple[list[str], list[int]]:
-    """Return the final URL of every fetch, and the numbers of the fetches whose page the crawl judged relevant."""
+def _build_similarity(web: ParsedWeb, run: RunSpec, topic: Topic) -> MaxCosineSimilarity | None:
+    """Return the similarity to the judged pages of a run, or None if it has none."""
+    pages = [page for url in run.judged if (page := web.get_page(url, context=False)) is not None]
+    return MaxCosineSimilarity(pages, topic.lexicon) if pages else None
+
+
+@dataclass
+class _FetchLog:
+    """What a run records about its fetches, in fetch order."""
+
+    threshold: float
+    similarity: MaxCosineSimilarity | None
+    stores_groups: bool
+    urls: list[str] = field(default_factory=list)
+    judged: list[int] = field(default_factory=list)  # numbers of the fetches whose page the crawl judges relevant
+    similarities: list[float | None] = field(default_factory=list)  # None: the fetch has failed
+    groups: list[tuple[str, str]] = field(default_factory=list)  # URL and review group of each page
+    measuring_seconds: float = 0.0  # CPU time for the similarities, which is not part of the crawl
+
+    def add(self, visit: Visit) -> None:
+        """Record a fetch."""
+        self.urls.append(visit.url)
+        if visit.failure is None and (visit.relevance or 0.0) >= self.threshold:
+            self.judged.append(len(self.urls))
+        if self.similarity is not None:
+            started = process_time()
+            self.similarities.append(round(self.similarity(visit.page), 3) if visit.page is not None else None)
+            self.measuring_seconds += process_time() - started
+        if self.stores_groups and visit.page is not None:
+            self.groups.append((visit.url, visit.judgement.group if visit.judgement is not None else ""))
+
+    def to_result(self, judged: Iterable[str]) -> dict[str, Any]:
+        """Return the fields of the result that only some runs have."""
+        result: dict[str, Any] = {"groups": self.groups} if self.stores_groups else {}
+        if self.similarity is not None:
+            result |= {"similarities": self.similarities, "judged_steps": find_target_steps(self.urls, judged)}
+        return result
+
+
+async def _collect_fetches(crawl: Crawl, task: Task, log: _FetchLog) -> None:
+    """Run a crawl and record its fetches."""
     await crawl.add_seeds(build_seed_links(task.seeds))
-    urls, judged = [], []
     async for visit in crawl.visits():
-        urls.append(visit.url)
-        if visit.failure is None and (visit.relevance or 0.0) >= task.topic.threshold:
-            judged.append(len(urls))
-    return urls, judged
+        log.add(visit)
 
 
 def _run_oracle(run: RunSpec) -> dict[str, Any]:

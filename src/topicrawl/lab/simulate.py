@@ -54,6 +54,7 @@ class Task:
     judge: str = ""  # relevance model, as on the command line; "" for the default model
     embedding: str = BUILT_IN  # word vectors, as on the command line
     distinct: bool = False  # whether duplicate pages are rejected, as in a live crawl
+    judgements: bool = False  # whether the visits have the judgements on their pages
 
 
 async def simulate(web: Recording | ParsedWeb, task: Task) -> AsyncIterator[Visit]:
@@ -104,7 +105,7 @@ def prepare_crawl(web: Recording | ParsedWeb, task: Task) -> Crawl:
         sink=deduplicating_sink or NullSink(),
         find_duplicate=deduplicating_sink.duplicates.find_duplicate if deduplicating_sink is not None else None,
         clock=lambda: 0.0,
-        stores_score_parts=False,
+        stores_score_parts=task.judgements,
         link_filter=LinkFilter(scope=None if task.open_world else web.contains, obeys_directives=False),
     )
     return Crawl(context, CrawlLimits(fetches=task.fetches, concurrency=1, attempts=1))

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import suppress
 from typing import IO, Any
 
@@ -23,7 +23,7 @@ WorkerRequest = Mapping[str, Any]
 WorkerAnswer = dict[str, Any]
 
 
-async def run_requests(requests: Iterable[WorkerRequest], jobs: int) -> AsyncIterator[tuple[int, WorkerAnswer]]:
+async def run_requests(requests: Iterable[WorkerRequest], jobs: int) -> AsyncGenerator[tuple[int, WorkerAnswer], None]:
     """Execute requests in `jobs` worker processes and yield (request number, answer) as the runs complete.
 
     The answer of a failed run contains its reason as `failure`.

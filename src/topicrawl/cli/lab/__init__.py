@@ -12,6 +12,7 @@ COMMANDS = {
     "evaluate": ("topicrawl.cli.lab.evaluate", "Measure a crawl against pages that people have judged."),
     "presets": ("topicrawl.cli.lab.presets", "List the six topics of Batsakis 2007, or write one to a file."),
     "record": ("topicrawl.cli.lab.record", "Convert a crawl to a recorded web."),
+    "repeat": ("topicrawl.cli.lab.repeat", "Repeat the experiments of a paper and check its claims."),
     "report": ("topicrawl.cli.lab.report", "Print the tables of Kluev 2000 for a crawl: precision, recall, effort."),
     "run": ("topicrawl.cli.lab.run", "Run one strategy on a recorded web."),
     "sample": ("topicrawl.cli.lab.evaluate", "Draw random pages of a crawl for a person to judge."),

@@ -121,6 +121,7 @@ class CurvePanel:
     size: tuple[float, float] = (350, 240)
     x_label: str = "fetches"
     background: Sequence[Sequence[float]] = ()  # curves drawn in grey behind the others
+    has_origin: bool = True  # whether the curves start at 0, 0
 
     def to_svg(self) -> str:
         """Return the chart as an SVG image."""
@@ -140,7 +141,7 @@ class CurvePanel:
                 for curve in self.background
             ),
             *(_draw_band(frame, self.x_values, line) for line in self.lines if line.band),
-            *(_draw_line(frame, self.x_values, line) for line in reversed(self.lines)),
+            *(_draw_line(frame, self.x_values, line, has_origin=self.has_origin) for line in reversed(self.lines)),
             *_draw_names(frame, self.x_values, names),
         ]
         description = "; ".join(f"{line.name} {line.values[-1]:.2f}" for line in self.lines if line.values)
@@ -178,17 +179,19 @@ def svg_marker(x: float, y: float, style: SeriesStyle, description: str) -> str:
     )
 
 
-def _svg_polyline(frame: PlotFrame, x_values: Sequence[float], values: Sequence[float], attributes: str) -> str:
+def _svg_polyline(
+    frame: PlotFrame, x_values: Sequence[float], values: Sequence[float], attributes: str, *, has_origin: bool = True
+) -> str:
     data = zip(x_values, values, strict=False)
-    points = " ".join(f"{frame.scale_x(place):.1f},{frame.scale_y(value):.1f}" for place, value in ((0, 0), *data))
+    origin = [(0.0, 0.0)] if has_origin else []
+    points = " ".join(f"{frame.scale_x(place):.1f},{frame.scale_y(value):.1f}" for place, value in (*origin, *data))
     return f'<polyline points="{points}" fill="none" stroke-linejoin="round" {attributes}/>'
 
 
-def _draw_line(frame: PlotFrame, x_values: Sequence[float], line: CurveLine) -> str:
+def _draw_line(frame: PlotFrame, x_values: Sequence[float], line: CurveLine, *, has_origin: bool) -> str:
     dash = f' stroke-dasharray="{line.style.dash}"' if line.style.dash else ""
-    return _svg_polyline(
-        frame, x_values, line.values, f'stroke="{line.style.colour}" stroke-width="{line.width:g}"{dash}'
-    )
+    attributes = f'stroke="{line.style.colour}" stroke-width="{line.width:g}"{dash}'
+    return _svg_polyline(frame, x_values, line.values, attributes, has_origin=has_origin)
 
 
 def _draw_band(frame: PlotFrame, x_values: Sequence[float], line: CurveLine) -> str:
