@@ -83,10 +83,18 @@ def test_the_cheaper_relations_of_ehrig() -> None:
 
 def test_the_original_form_of_ssrm_is_a_mean() -> None:
     # As printed, a second topic word raises the value. Divided by all weights, it is a mean.
-    short, long = scores("ssrm:form=original", "qqqq zzzz", ["qqqq", "qqqq zzzz"])
-    assert short == long == pytest.approx(0.5)
     short, long = scores("ssrm", "qqqq zzzz", ["qqqq", "qqqq zzzz"])
+    assert short == long == pytest.approx(0.5)
+    short, long = scores("ssrm:form=printed", "qqqq zzzz", ["qqqq", "qqqq zzzz"])
     assert long > short
+
+
+def test_many_unrelated_words_do_not_outweigh_a_word_of_the_topic() -> None:
+    topic = "bird birds species wings feathers nest eggs plumage breeding"
+    birds, countries = scores("ssrm", topic, ["Birds", "List of countries by area"])
+    assert birds > countries
+    birds, countries = scores("ssrm:form=printed", topic, ["Birds", "List of countries by area"])
+    assert birds < countries
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -142,7 +150,7 @@ def test_a_thesaurus_is_stemmed_in_the_topics_language(tmp_path: Path) -> None:
         ("ehrig:factor=1", "ehrig: factor is 1.0, it must be between 0 and 1"),
         ("ehrig:page=0,anchor=0", "ehrig: page and anchor are weights of 0 or more, not both 0"),
         ("ssrm:least=2", "ssrm: least is 2.0, it must be from 0 to 1"),
-        ("ssrm:form=new", "ssrm: form is printed or original, not 'new'"),
+        ("ssrm:form=new", "ssrm: form is original or printed, not 'new'"),
         ("ssrm:b=0", "ssrm: a must be 0 or more and b above 0"),
         ("corley_mihalcea:measure=x", "corley_mihalcea: measure is li or path, not 'x'"),
         ("synset_expansion:senses=-1", "synset_expansion: senses is -1, it must be 0 or more"),

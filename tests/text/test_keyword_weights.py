@@ -79,8 +79,23 @@ def test_tf_idf_prefers_rare_words() -> None:
     assert list(build_weight_table(texts, ENGLISH, weighting="tf_idf")) == ["owl", "people"]
 
 
+def test_seed_idf_drops_words_of_every_page_and_counts_irrelevant_pages() -> None:
+    """Safran et al., III C step 3: idf = log(N/n) over the seed pages."""
+    texts, others = [["menu", "owl", "night"], ["menu", "owl", "owls"]], [["menu", "train"], ["menu", "night"]]
+    table = build_weight_table(texts, ENGLISH, weighting="tf_seed_idf", others=others)
+    assert list(table) == ["owl", "night"]
+    assert table["night"] == pytest.approx(1 / 3)  # once instead of three times; both are on two of four pages
+
+
+def test_normalised_counts_are_shares_of_each_page() -> None:
+    long, short = ["train"] * 90 + ["owl"] * 10, ["owl", "owl", "owl", "night"]
+    assert list(build_weight_table([long, short], ENGLISH, k=1)) == ["train"]
+    table = build_weight_table([long, short], ENGLISH, normalise=True)
+    assert table == pytest.approx({"train": 1.0, "owl": 0.85 / 0.9, "night": 0.25 / 0.9})
+
+
 def test_unknown_weighting_is_rejected() -> None:
-    with pytest.raises(ValueError, match="tf, tf_idf, not 'idf'"):
+    with pytest.raises(ValueError, match="tf, tf_idf, tf_seed_idf, not 'idf'"):
         build_weight_table([["owl"]], ENGLISH, weighting="idf")
 
 

@@ -4,6 +4,9 @@ In the thesis, each crawler starts with the words of the topic and one page of t
 pages. The result is measured with 50 pages judged relevant. The seed is the directory page of the topic for two topics
 and a page far above it for the other four. The Yahoo directory no longer exists. The seeds here are Wikipedia
 categories at a similar distance from the topic.
+
+`LIMITS` are the limits of the crawls of the thesis (section 3.1): 1,000 pages of at most 100 KB, only HTML. Links come
+from the pages alone, not from sitemaps.
 """
 
 from __future__ import annotations
@@ -14,6 +17,8 @@ from dataclasses import dataclass, replace
 from topicrawl.errors import TopicError
 from topicrawl.topic import Topic
 
+#: Settings of a crawl with the limits of the thesis.
+LIMITS: dict[str, int | bool] = {"pages": 1000, "max_bytes": 100 * 1024, "documents": False, "sitemaps": False}
 _WIKIPEDIA = "https://en.wikipedia.org/wiki/Category:"
 _YAHOO = "http://dir.yahoo.com/"
 
@@ -47,6 +52,18 @@ PRESETS = (
     TopicPreset("java programming", f"{_YAHOO}Computers_and_Internet/", f"{_WIKIPEDIA}Computing"),
     TopicPreset("first aid", f"{_YAHOO}Health/", f"{_WIKIPEDIA}Health"),
 )
+
+
+def format_limits() -> str:
+    """Return the limits of the thesis as a settings file.
+
+    >>> print(format_limits().splitlines()[1])
+    pages = 1000
+    """
+    lines = [f"{name} = {str(value).lower()}" for name, value in LIMITS.items()]
+    return (
+        "\n".join(("# Limits of the crawls of Batsakis 2007: 1,000 pages of at most 100 KB, only HTML.", *lines)) + "\n"
+    )
 
 
 def get_preset(name: str) -> TopicPreset:

@@ -1,8 +1,9 @@
 """Prepare texts for `topicrawl.relevance.semantic_similarity`: terms, weights and similarities to the topic's terms.
 
-The terms of a text are its words without stop words, and the multi-word terms that the ontology contains: "hot dog
-stand" gives hot, dog, stand and "hot dog". Words with the same stem are one term with similarity 1, even if the
-ontology does not contain them.
+The terms of a text are its words without stop words. A multi-word term of the ontology replaces its words if the
+ontology does not contain all of them. It is never counted in addition to its words, because equations 8 and 9 would
+count the same evidence twice: "steam engine" gives steam and engine, and "Aedes aegypti" is one term. Words with the same
+stem are one term with similarity 1, even if the ontology does not contain them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class OntologyTerms:
     >>> from topicrawl.text.wordnet import load_wordnet
     >>> terms = OntologyTerms(Topic.of("dengue fever"), load_wordnet())
     >>> terms.topic_weights
-    {'dengue': 1.0, 'fever': 1.0, 'dengue fever': 1.0}
+    {'dengue': 1.0, 'fever': 1.0}
     >>> terms.count_terms(tokenise("A fever, fevers and the weather"))
     {'fever': 2.0, 'weather': 1.0}
     """
@@ -41,14 +42,27 @@ class OntologyTerms:
         weights: dict[str, float] = {}
         for token, weight in parts:
             weights[token] = weights.get(token, 0.0) + weight
-        for phrase in ontology.find_phrases([token for token, _ in parts]):
+        for phrase in self._find_terms([token for token, _ in parts]):
             weights[phrase] = min(weights[word] for word in phrase.split(" "))
+            for word in phrase.split(" "):
+                weights[word] -= weights[phrase]
+        weights = {term: weight for term, weight in weights.items() if weight > 0}
         heaviest = max(weights.values(), default=1.0)
         self.topic_weights = {term: weight / heaviest for term, weight in self._merge_forms(weights.items()).items()}
 
     def count_terms(self, words: Sequence[str]) -> dict[str, float]:
         """Count the terms of a text. Inflected forms count for the first form in the text."""
-        return self._merge_forms(Counter([*words, *self.ontology.find_phrases(words)]).items())
+        counts = Counter(words)
+        for phrase in self._find_terms(words):
+            counts[phrase] += 1
+            counts.subtract(phrase.split(" "))
+        return self._merge_forms(item for item in counts.items() if item[1] > 0)
+
+    def _find_terms(self, words: Sequence[str]) -> list[str]:
+        """Return the multi-word terms in a text that replace their words: the ontology lacks one of the words."""
+        get_senses = self.ontology.get_senses
+        phrases = self.ontology.find_phrases(words)
+        return [phrase for phrase in phrases if not all(map(get_senses, phrase.split(" ")))]
 
     def idf(self, term: str) -> float:
         """Return the idf of a term. A multi-word term has the idf of its rarest word."""

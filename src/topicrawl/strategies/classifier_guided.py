@@ -6,7 +6,7 @@ Safran et al. 2012, section III; Hati et al. 2010, sections 4 and 5.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,7 +17,7 @@ from topicrawl.strategies.training.classifiers import CLASSIFIER_KINDS, Classifi
 from topicrawl.strategies.training.training_data import TrainingData, read_text_file
 from topicrawl.strategies.training.training_set import TrainingRow, TrainingSet, parse_training_set
 from topicrawl.text.keyword_table import KeywordTable, RelatedWords
-from topicrawl.text.keyword_weights import WEIGHTINGS, build_weight_table
+from topicrawl.text.keyword_weights import SEED_IDF, WEIGHTINGS, build_weight_table, compute_seed_idf
 from topicrawl.text.tokenizer import tokenise
 
 MAX_PARENTS = 5  # maximum number of linking pages that count for a URL
@@ -35,7 +35,8 @@ class ClassifierGuidedStrategy(Strategy):
 
     guide: str = "nb"  # nb: naive Bayes; svm: linear support vector machine; nn: neural network
     k: int = 14  # number of keywords in the topic's table
-    weighting: str = "tf"  # weighting of the table: tf or tf_idf
+    weighting: str = "tf"  # weighting of the table: tf, tf_idf, or tf_seed_idf with idf = log(N/n) over the examples
+    normalise: bool = False  # whether the counts of a page are divided by its length
     smoothing: bool = True  # smoothing of naive Bayes; no: as printed in the papers
     tune: bool = False  # whether thresholds are tuned on the training set
     wordnet: bool = True  # whether words related to a keyword match too
@@ -69,20 +70,28 @@ class ClassifierGuidedStrategy(Strategy):
         self.classifier_config = ClassifierConfig(self.guide, self.get_thresholds(), self.smoothing, self.tune)
         self.table_weighting = (self.weighting, self.k)
 
-    def _build_keyword_tables(self, words: dict[str, float]) -> None:
-        """Build two keyword tables: one that matches related words too, and one that matches only the keywords."""
+    def get_expansion(self) -> RelatedWords | None:
+        """Return a function that expands a word of a text to the words that match too, or None."""
+        return None
+
+    def _build_keyword_tables(self, words: dict[str, float], idf: Mapping[str, float] | None = None) -> None:
+        """Build two keyword tables: one that matches related words too, and one that matches only the keywords.
+
+        `idf`: the idf of the keywords in the examples, for the weighting `tf_seed_idf`.
+        """
         lexicon = self.context.topic.lexicon
-        self.exact_table = KeywordTable(words, lexicon)
+        self.exact_table = KeywordTable(words, lexicon, idf=idf)
         # WordNet supports only English. Other languages have no related words.
-        related = self.get_related_words() if self.wordnet and lexicon.language == "en" else None
-        self.expanded_table = KeywordTable(words, lexicon, related)
+        is_expanded = self.wordnet and lexicon.language == "en"
+        related, expand = (self.get_related_words(), self.get_expansion()) if is_expanded else (None, None)
+        self.expanded_table = KeywordTable(words, lexicon, related, expand=expand)
 
     def fit(self, training_data: TrainingData) -> None:
         """Train on the training set file, or on the examples."""
         if self.training:
             training_set = parse_training_set(read_text_file(self.training, self.name), self.training, self.attributes)
             self.table_weighting = training_set.table_weighting or self.table_weighting
-            self._build_keyword_tables(dict(training_set.keywords or self.context.topic.words))
+            self._build_keyword_tables(dict(training_set.keywords or self.context.topic.words), training_set.idf)
         else:
             training_set = self.build_training_set(training_data)
         self.train_classifier(training_set.rows)
@@ -104,8 +113,8 @@ class ClassifierGuidedStrategy(Strategy):
                 raise StrategyError(
                     self._format_missing_examples(label, bool(training_data.relevant or training_data.irrelevant))
                 )
-        words = self._select_keywords(training_data)
-        self._build_keyword_tables(words)
+        words, idf = self._select_keywords(training_data)
+        self._build_keyword_tables(words, idf)
         rows: list[TrainingRow] = []
         for label, urls in classes:
             labelled = [
@@ -124,10 +133,12 @@ class ClassifierGuidedStrategy(Strategy):
                     f"use examples that other pages link to"
                 )
             rows += labelled
-        return TrainingSet(self.attributes, words, rows, self.table_weighting)
+        return TrainingSet(self.attributes, words, rows, self.table_weighting, idf)
 
-    def _select_keywords(self, training_data: TrainingData) -> dict[str, float]:
-        """Select the topic's keyword table from the relevant examples.
+    def _select_keywords(self, training_data: TrainingData) -> tuple[dict[str, float], dict[str, float]]:
+        """Select the topic's keyword table from the relevant examples. Return the weights and the idf in the examples.
+
+        The idf is empty unless the weighting uses it.
 
         A word that occurs on every example, relevant or not, has the idf log(N / n) = 0 of the papers, so it is never a
         keyword with any weighting. Site names are such words.
@@ -146,10 +157,18 @@ class ClassifierGuidedStrategy(Strategy):
         own = [token for word in self.context.topic.words for token in tokenise(word)]
         everywhere = set.intersection(*map(set, (*relevant, *others))) - set(own) if others else set()
         texts = [[word for word in words if word not in everywhere] for words in relevant]
+        lexicon = self.context.topic.lexicon
         keywords = build_weight_table(
-            texts, self.context.topic.lexicon, keep_words=own, k=self.k, weighting=self.weighting
-        )
-        return keywords or dict(self.context.topic.words)
+            texts,
+            lexicon,
+            keep_words=own,
+            k=self.k,
+            weighting=self.weighting,
+            others=others,
+            normalise=self.normalise,
+        ) or dict(self.context.topic.words)
+        uses_examples = self.weighting == SEED_IDF
+        return keywords, compute_seed_idf(keywords, (*relevant, *others), lexicon) if uses_examples else {}
 
     def _make_parents_lookup(self, training_data: TrainingData) -> ParentsLookup:
         """Return a lookup of the first links to a URL in the training data."""
@@ -173,6 +192,7 @@ class ClassifierGuidedStrategy(Strategy):
         return {
             "keywords": dict(self.exact_table.words),
             "counted": list(self.table_weighting),
+            **({"idf": dict(self.exact_table.idf)} if self.exact_table.idf else {}),
             "guide": self.classifier.get_state(),
         }
 
@@ -180,5 +200,5 @@ class ClassifierGuidedStrategy(Strategy):
         """Restore a state that `get_state` returned."""
         weighting, k = state["counted"]
         self.table_weighting = (weighting, k)
-        self._build_keyword_tables(state["keywords"])
+        self._build_keyword_tables(state["keywords"], state.get("idf"))
         self.classifier = LinkClassifier.from_state(state["guide"])

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from topicrawl.models import JsonValue, Link, Page
 from topicrawl.strategies.classifier_guided import MAX_PARENTS
+from topicrawl.text.compounds import split_compound
 from topicrawl.text.keyword_table import KeywordTable
+from topicrawl.text.lexicon import LanguageLexicon
 from topicrawl.text.tokenizer import tokenise
+
+_MAX_CACHED_HOSTS = 10_000
 
 
 class Evidence(NamedTuple):
@@ -63,12 +67,24 @@ def split_url_words(url: str) -> list[str]:
     return tokenise(unquote(rest) if "%" in rest else rest)
 
 
+def split_host_compounds(host: str, lexicon: LanguageLexicon) -> list[str]:
+    """Return the words of those labels of a host name that are compounds of known words.
+
+    >>> from topicrawl.text.lexicon import load_lexicon
+    >>> split_host_compounds("www.worldmarket.com", load_lexicon("en"))
+    ['world', 'market']
+    """
+    parts = [split_compound(label, lexicon) for label in tokenise(host)]
+    return [word for words in parts if len(words) > 1 for word in words]
+
+
 class EvidenceExtractor:
     """Extracts the evidence about links from a page.
 
     `expanded_table` matches WordNet synonyms too, as the paper does for URLs and anchor texts. `exact_table` matches
     only the keywords. On pages and around links, a keyword counts only if it is among the `k` terms with the largest
-    weights.
+    weights. With `normalise`, counts on a page are per thousand words, so that a long page does not dominate. Compounds
+    in host names count as their words, as in table 2 (`worldmarket`).
     """
 
     def __init__(
@@ -79,6 +95,7 @@ class EvidenceExtractor:
         k: int,
         uses_idf: bool,
         reads_texts: bool = True,
+        normalise: bool = False,
     ) -> None:
         self._expanded_table, self._exact_table, self._max_terms, self._uses_idf = (
             expanded_table,
@@ -87,10 +104,12 @@ class EvidenceExtractor:
             uses_idf,
         )
         self._reads_texts = reads_texts  # whether page text and the words around links count
+        self._normalise = normalise
+        self._host_keywords: dict[str, int] = {}  # host → keywords in the compounds of its name, as bits
 
     def extract_evidence(self, links: Sequence[Link], page: Page | None) -> dict[str, Evidence]:
         """Return the evidence of a page for each URL that it links to (URL → evidence)."""
-        parents = self._count_keywords(page.words) if page is not None else {}
+        parents = self._count_page_keywords(page) if page is not None else {}
         evidence: dict[str, Evidence] = {}
         for link in links:
             anchor = self._expanded_table.match_keywords(tokenise(link.anchor or link.alt))
@@ -99,12 +118,28 @@ class EvidenceExtractor:
             around = self._count_keywords(words_around) if self._exact_table.match_keywords(words_around) else {}
             previous = evidence.get(link.url)
             if previous is None:
-                address = self._expanded_table.match_keywords(split_url_words(link.url))
+                address = self._match_url(link.url)
                 evidence[link.url] = Evidence(1, address, anchor, parents, around)
             else:
                 pooled = add_counts(previous.around, around)
                 evidence[link.url] = previous._replace(anchor=previous.anchor | anchor, around=pooled)
         return evidence
+
+    def _match_url(self, url: str) -> int:
+        """Return the keywords in the words of a URL and in the compounds of its host name, as bits."""
+        host = urlsplit(url).netloc
+        bits = self._host_keywords.get(host)
+        if bits is None:
+            if len(self._host_keywords) >= _MAX_CACHED_HOSTS:
+                self._host_keywords.clear()
+            table = self._expanded_table
+            bits = self._host_keywords[host] = table.match_keywords(split_host_compounds(host, table.lexicon))
+        return bits | self._expanded_table.match_keywords(split_url_words(url))
+
+    def _count_page_keywords(self, page: Page) -> dict[int, float]:
+        """Return the counts of the keywords on a page."""
+        counts = self._count_keywords(page.words)
+        return {place: 1000 * count / len(page.words) for place, count in counts.items()} if self._normalise else counts
 
     def _count_keywords(self, words: Sequence[str]) -> dict[int, float]:
         """Return the counts of the keywords in a text."""

@@ -10,10 +10,11 @@ evidence of the first five pages that link to it. The frontier does the same as 
 - A URL that is predicted relevant has level counter 0. Any other URL has the counter of its page plus 1. If several
   pages link to a URL, the smallest counter applies, because figure 5 gives up a path of irrelevant pages and not a
   page.
-- If the counter reaches `limit`, figure 5 records the URL and does not fetch it. Here, links cannot leave the frontier,
-  and later pages may show that the URL is relevant. Therefore it waits with score 0 behind all others, and is fetched
-  only when the queue of figure 5 would be empty. With `reserve=no`, the link is not followed: the crawl ends where the
-  crawl of the paper ends, and the evidence of the page is lost.
+- If the counter reaches `limit`, figure 5 records the URL and does not fetch it: the link is not followed, and the
+  crawl ends where the crawl of the paper ends. A later page that shows that the URL is relevant can still add it. A
+  link that already waits when its counter reaches `limit` cannot leave the frontier: it has score 0, and is fetched
+  only when no other link waits. With `reserve=yes`, all given-up links wait with score 0, so the evidence of all pages
+  counts, and a crawl continues when the queue of figure 5 would be empty.
 - The frontier's record of known URLs replaces the tables RT and IRT. Irrelevant examples are in IRT from the start:
   links to them are not followed.
 
@@ -22,7 +23,7 @@ The "<" in the paper downloads two irrelevant pages in a row. The third is given
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +47,8 @@ class Nb4(ClassifierGuidedStrategy):
 
     X: for each of URL words, anchor text, parent pages and surrounding text, whether its similarity to the topic's
     keyword table (equation 2) is above its threshold. The left side divided by the sum of both sides is the
-    `posterior`.
+    `posterior`. The thresholds are tuned on the training set, because those of the paper fit its topic; `tune=no` uses
+    the printed ones.
 
     The eight rows of table 2. A URL with four times yes has the weights 5/48 and 0, a URL with four times no 1/96 and
     1/8:
@@ -75,12 +77,15 @@ class Nb4(ClassifierGuidedStrategy):
     attributes = ATTRIBUTES
     link_context = LinkContextLevel.WITHOUT_SENTENCE
 
-    url: float = 0.30  # thresholds: the value must be above
+    tune: bool = True
+    normalise: bool = True
+    neighbours: bool = False  # whether words one step away in WordNet match in URLs and anchors, not only synonyms
+    url: float = 0.30  # printed thresholds: the value must be above
     anchor: float = 0.75
     parents: float = 0.60
     surrounding: float = 0.60
     limit: int = 3  # number of irrelevant pages in a row at which a path is given up
-    reserve: bool = True  # whether given-up links are fetched when no other link waits
+    reserve: bool = False  # whether given-up links are fetched when no other link waits
     ordered: bool = False  # whether links are ordered by their posterior instead of first in, first out
     updatable: bool = False  # whether visited pages become training rows
     most: int = 500  # maximum number of such rows per label
@@ -99,16 +104,34 @@ class Nb4(ClassifierGuidedStrategy):
         return (self.url, self.anchor, self.parents, self.surrounding)[: len(self.attributes)]
 
     def get_related_words(self) -> RelatedWords | None:
-        """Return the function that finds synonyms in WordNet."""
-        return load_wordnet().get_synonyms
+        """Return None: the paper expands the words of the text, not the keywords."""
+        return None
 
-    def _build_keyword_tables(self, words: dict[str, float]) -> None:
+    def get_expansion(self) -> RelatedWords | None:
+        """Return the function that finds the synonyms, and optionally the neighbours, of a word in WordNet.
+
+        All words of a synonym match: "nyse" has the synonym "new york stock exchange" and matches "stock". Of the
+        neighbours, only single words match.
+        """
+        wordnet = load_wordnet()
+
+        def expand_word(word: str) -> list[str]:
+            neighbours = wordnet.get_related_terms(word) if self.neighbours else ()
+            return [*wordnet.get_synonyms(word), *(term for term in neighbours if " " not in term)]
+
+        return expand_word
+
+    def _build_keyword_tables(self, words: dict[str, float], idf: Mapping[str, float] | None = None) -> None:
         """Build the keyword tables and the evidence extractor."""
-        super()._build_keyword_tables(words)
+        super()._build_keyword_tables(words, idf)
         weighting, k = self.table_weighting
-        texts = len(self.attributes) > 2
         self._evidence_extractor = EvidenceExtractor(
-            self.expanded_table, self.exact_table, k=k, uses_idf=weighting == "tf_idf", reads_texts=texts
+            self.expanded_table,
+            self.exact_table,
+            k=k,
+            uses_idf=weighting != "tf",
+            reads_texts=len(self.attributes) > 2,
+            normalise=self.normalise,
         )
         self._excluded_urls = frozenset(self.context.topic.irrelevant)
 
@@ -248,9 +271,10 @@ class Nb4Ordered(Nb4):
         priority(X) = P(X | Relevant) · P(Relevant) / Σ over both classes
 
     The queue of the paper is first in, first out. Naive Bayes posteriors cluster near 0 and 1. This variant is not from
-    the paper.
+    the paper. Given-up links wait at the end of the queue.
     """
 
     name = "nb4_ordered"
 
+    reserve: bool = True
     ordered: bool = True

@@ -20,14 +20,14 @@ from topicrawl.topic import Topic
 class Ssrm(TermSimilarityStrategy):
     """Scores a link by the similarity of its anchor text to the topic in the Semantic Similarity Retrieval Model.
 
-        Priority(i) = Σₖ Σⱼ sim(tₖ, tⱼ)·wik·wqj / (√Σⱼ wij² · √Σⱼ wqj²),   sim = exp(−a·L)·tanh(b·H)   (9, 4)
+        Priority(i) = Σₖ Σⱼ sim(tₖ, tⱼ)·wik·wqj / Σₖ Σⱼ wik·wqj,   sim = exp(−a·L)·tanh(b·H)             (9, 4)
 
     tₖ, tⱼ: terms of the anchor i and of the topic q; w: their tf·idf weights; L: the number of steps between the terms;
-    H: the depth of their common ancestor. The printed form has no upper bound: x / (1 + x) maps it to the range from 0
-    to 1 and keeps the order. `form=original` divides by Σₖ Σⱼ wik·wqj, as the authors of the model do. It needs no
-    mapping.
+    H: the depth of their common ancestor. This is the form of the authors of the model. The form printed in the thesis
+    (`form=printed`) divides by √Σⱼ wij² · √Σⱼ wqj² and grows with the number of words, so that many unrelated words
+    outweigh a word of the topic. It has no upper bound: x / (1 + x) maps it to the range from 0 to 1 and keeps the order.
 
-    An anchor that is the only word of the topic scores 1 as printed, so ½.
+    An anchor that is the only word of the topic scores 1:
 
     >>> from random import Random
     >>> from topicrawl.relevance.vsm import Vsm
@@ -35,20 +35,20 @@ class Ssrm(TermSimilarityStrategy):
     >>> crawler = Ssrm()
     >>> crawler.bind(StrategyContext(Topic.of("asthma"), Vsm(Topic.of("asthma")), Random(0)))
     >>> round(crawler.compute_similarity(["asthma"]), 6), crawler.compute_similarity(["zzzz"])
-    (0.5, 0.0)
+    (1.0, 0.0)
     """
 
     name = "ssrm"
     paper = "Batsakis 2007, 3.3.2, Eq 4, 9"
 
-    form: str = "printed"  # printed or original
+    form: str = "original"  # original or printed
     a: float = 0.2  # rate at which the similarity falls with the length of the path
     b: float = 0.6  # rate at which it rises with the depth
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.form not in ("printed", "original"):
-            raise StrategyError(f"ssrm: form is printed or original, not {self.form!r}")
+            raise StrategyError(f"ssrm: form is original or printed, not {self.form!r}")
         if self.a < 0 or self.b <= 0:
             raise StrategyError("ssrm: a must be 0 or more and b above 0")
 

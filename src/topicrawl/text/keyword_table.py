@@ -38,10 +38,18 @@ class KeywordTable:
     """
 
     def __init__(
-        self, words: Mapping[str, float], lexicon: LanguageLexicon, related: RelatedWords | None = None
+        self,
+        words: Mapping[str, float],
+        lexicon: LanguageLexicon,
+        related: RelatedWords | None = None,
+        *,
+        expand: RelatedWords | None = None,
+        idf: Mapping[str, float] | None = None,
     ) -> None:
         self.words = dict(words)
         self.lexicon = lexicon
+        self._expand = expand  # word of a text → words that match too, for relations that are not symmetric
+        self.idf = dict(idf or {})  # idf of the keywords in the seed pages, instead of the idf of the language
         tokens = [token for word in words for token in tokenise(word)]
         # The words of the topic are never stop words: "The Who" is a topic, and "computer" is a keyword.
         self._keep_words = frozenset(token for token in tokens if not lexicon.extract_terms([token]))
@@ -57,6 +65,7 @@ class KeywordTable:
         self._squares = [weight * weight for weight in self.weights]
         self._norm = sqrt(fsum(self._squares))
         self._index = {term: index for index, term in enumerate(self.terms)}
+        self._term_idf = {term: self.idf[word] for word in self.idf for term in self._extract_terms(word)}
         self._term_bits = self._expand_terms(words_of_term, related)
         self._word_bits: dict[str, int] = {}
         self._subset_similarities: dict[int, float] = {0: 0.0}
@@ -94,24 +103,33 @@ class KeywordTable:
         hit = 0
         for term in self.lexicon.extract_terms([word], self._keep_words):
             hit |= self._term_bits.get(term, 0)
+        for other in self._expand(word) if self._expand else ():
+            for term in self._extract_terms(other):
+                hit |= 1 << self._index[term] if term in self._index else 0
         self._word_bits[word] = hit
         return hit
+
+    def _extract_terms(self, text: str) -> list[str]:
+        """Return the terms of a text. The topic's own words are no stop words."""
+        return self.lexicon.extract_terms(tokenise(text), self._keep_words)
 
     def count_keywords(self, words: Sequence[str], *, heaviest: int = 0, use_idf: bool = False) -> dict[int, float]:
         """Count the keywords among words, without related words: index in the table → count.
 
         With `heaviest`, only keywords among that many heaviest terms of the text are returned, including ties with the
-        last one. With `use_idf`, the counts are multiplied by idf.
+        last one. With `use_idf`, the counts are multiplied by idf. The idf of the seed pages is known for keywords only,
+        so with it the most frequent terms are the heaviest.
         """
         terms = self.lexicon.extract_terms(words, self._keep_words)
         if self._index.keys().isdisjoint(terms):
             return {}
         weights: dict[str, float] = dict(Counter(terms))
-        if use_idf:
+        if use_idf and not self.idf:
             weights = {term: count * self.lexicon.idf(term) for term, count in weights.items()}
         least = min(nlargest(heaviest, weights.values())) if heaviest else 0.0
+        factors = self._term_idf if use_idf else {}
         return {
-            index: weights[term]
+            index: weights[term] * factors.get(term, 1.0)
             for term, index in self._index.items()
             if term in weights and weights[term] >= least and weights[term] > 0
         }

@@ -1,8 +1,8 @@
 """Topic keyword weight table: Hati et al. 2010, section 4.2, Table 2; Safran et al. 2012, section III.C, Table 1.
 
 Both papers search the web for the topic, count the words of the first results, select the most frequent ones (ten in
-the first paper, fourteen in the second) and divide their counts by the greatest count. Safran et al. write tf·idf, but
-print tf values.
+the first paper, fourteen in the second) and divide their counts by the greatest count. Safran et al. write tf·idf, with
+idf = log(N/n) over the seed pages, but print tf values.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from math import exp, log
 from topicrawl.text.lexicon import LanguageLexicon
 from topicrawl.text.tokenizer import tokenise
 
-#: The weightings of the papers.
-WEIGHTINGS = ("tf", "tf_idf")
+SEED_IDF = "tf_seed_idf"
+#: The weightings of the papers: term frequency alone, with the idf of the language, or with the idf of the seed pages.
+WEIGHTINGS = ("tf", "tf_idf", SEED_IDF)
 #: The weightings of `topic build`. The default also uses irrelevant pages.
-TOPIC_WEIGHTINGS = ("distinctive", *WEIGHTINGS)
+TOPIC_WEIGHTINGS = ("distinctive", "tf", "tf_idf")
 _MIN_WEIGHT = 0.1  # relative to the best word
 
 
@@ -81,12 +82,16 @@ def build_weight_table(
     keep_words: Iterable[str] = (),
     k: int = 14,
     weighting: str = "tf",
+    others: Sequence[Sequence[str]] = (),
+    normalise: bool = False,
 ) -> dict[str, float]:
     """Return the k heaviest words of texts, heaviest first, with weights relative to the heaviest.
 
         w = f / max f          or          w = f·idf / max (f·idf)
 
-    f: the occurrences of a word in all texts. Inflected forms count as one word, spelled as the most frequent form.
+    f: the occurrences of a word in all texts; with `normalise`, the sum of its shares of the words of each text, so
+    that a long text does not dominate. The weighting `tf_idf` uses the idf of the language, `tf_seed_idf` the idf
+    log(N/n): N texts, including `others`, n of which contain the word. Inflected forms count as one word, spelled as the most frequent form.
     Stop words, single letters and numbers are no keywords, unless they are in `keep_words`. If words have the same
     weight, the first one in the texts comes first.
 
@@ -101,14 +106,21 @@ def build_weight_table(
         raise ValueError(f"weighting must be one of {', '.join(WEIGHTINGS)}, not {weighting!r}")
     keep = {token for word in keep_words for token in tokenise(word)}
     forms: dict[str, Counter[str]] = {}
-    # Dictionaries keep the order of the first occurrence.
-    for word, count in Counter(word for text in texts for word in text).items():
-        (term,) = (lexicon.stem(word),) if word in keep else lexicon.align_terms((word,))
-        if term and (word in keep or not word.isnumeric()):
-            forms.setdefault(term, Counter())[word] = count
-    weights = {term: float(counts.total()) for term, counts in forms.items()}
+    frequencies: dict[str, float] = {}
+    for text in texts:
+        share = 1 / len(text) if normalise and text else 1.0
+        # Dictionaries keep the order of the first occurrence.
+        for word, count in Counter(text).items():
+            (term,) = (lexicon.stem(word),) if word in keep else lexicon.align_terms((word,))
+            if term and (word in keep or not word.isnumeric()):
+                forms.setdefault(term, Counter())[word] += count
+                frequencies[term] = frequencies.get(term, 0.0) + count * share
+    weights = frequencies
     if weighting == "tf_idf":
-        weights = {term: weight * lexicon.idf(term) for term, weight in weights.items()}
+        weights = {term: weight * lexicon.idf(term) for term, weight in frequencies.items()}
+    elif weighting == SEED_IDF:
+        idf = compute_seed_idf(frequencies, (*texts, *others), lexicon)
+        weights = {term: weight * idf[term] for term, weight in frequencies.items()}
     heaviest = sorted(weights, key=weights.__getitem__, reverse=True)[:k]
     return {
         # The most frequent form. `max` returns the first of equals.
@@ -116,3 +128,19 @@ def build_weight_table(
         for term in heaviest
         if weights[term]
     }
+
+
+def compute_seed_idf(
+    words: Iterable[str], texts: Sequence[Sequence[str]], lexicon: LanguageLexicon
+) -> dict[str, float]:
+    """Return log(N/n) of words: N texts, n of which contain the word in any inflection. 0 for a word in no text.
+
+    >>> from topicrawl.text.lexicon import load_lexicon
+    >>> texts = [["stocks", "page"], ["stock", "page"], ["owl", "page"], ["page"]]
+    >>> idf = compute_seed_idf(["stock", "page", "zebra"], texts, load_lexicon("en"))
+    >>> {word: round(value, 4) for word, value in idf.items()}
+    {'stock': 0.6931, 'page': 0.0, 'zebra': 0.0}
+    """
+    counts = Counter(stem for text in texts for stem in {lexicon.stem(word) for word in set(text)})
+    stems = {word: word if word in counts else lexicon.stem(word) for word in words}
+    return {word: log(len(texts) / counts[stem]) if counts[stem] else 0.0 for word, stem in stems.items()}

@@ -12,6 +12,7 @@ import pytest
 from topicrawl import topic as topics
 from topicrawl.collection.directory import Collection
 from topicrawl.lab.presets import PRESETS
+from topicrawl.settings import load_settings_file
 from topicrawl.models import Failure, Link, Page, Priority, Response, Visit
 from topicrawl.sample_web.recording import build_response, write_pages
 from topicrawl.topic import Topic
@@ -164,6 +165,16 @@ def test_a_preset_is_written_as_a_topic_that_reads_back(run: Run, tmp_path: Path
     assert dict(topics.load_topic(tmp_path / "topic.toml").words) == {"java": 1.0, "programming": 1.0}
     assert "Batsakis 2007" in (tmp_path / "topic.toml").read_text("utf-8")
     assert "[words]\nfirst" in run("lab", "presets", "first aid").out.replace('"', "")
+
+
+def test_the_limits_of_the_thesis_are_a_settings_file(run: Run, tmp_path: Path) -> None:
+    """Batsakis 2007, sections 3.1 and 4.3: 1,000 pages, text/html, at most 100 KB."""
+    assert run("lab", "presets", "--limits", tmp_path / "thesis.toml").code == 0
+    settings = load_settings_file(tmp_path / "thesis.toml")
+    assert settings == {"pages": 1000, "max_bytes": 102_400, "documents": False, "sitemaps": False}
+    ran = run("lab", "presets", "asthma", "--out", tmp_path / "topic.toml", "--limits", tmp_path / "thesis.toml")
+    assert ran.code == 2
+    assert "thesis.toml" in ran.err
 
 
 def test_an_unknown_preset_gives_the_nearest_name(run: Run) -> None:

@@ -44,7 +44,8 @@ def test_a_training_set_is_written_and_used(run, web: Path, strategy: str) -> No
     seed = ("--seed", "http://a.example/dengue/0")
     ran = run("lab", "run", "web", *WORDS, *seed, "--strategy", f"{strategy}:training=t.tsv", "--out", "visits.jsonl")
     assert ran.code == 0, ran.err
-    assert "20 fetches, 10 relevant" in ran.err
+    # NB4 gives up paths of irrelevant pages, hati does not.
+    assert ("15 fetches, 10 relevant" if strategy == "nb4" else "20 fetches, 10 relevant") in ran.err
 
 
 def test_the_same_examples_give_the_same_file(run, web: Path) -> None:  # type: ignore[no-untyped-def]

@@ -7,14 +7,15 @@
     http://www.nasdaq.com/      0.25    0.97    0.64    0.76    relevant        examples.tsv
 
 The attribute values depend on these keywords, on the weighting and on the number of terms that count in each text (line
-`counted`), so all three are stored together. Columns can have any order. Columns that a strategy does not use are
+`counted`), so all three are stored together. With the weighting `tf_seed_idf`, a keyword line has the idf of the keyword
+in the examples as a fourth column. Columns can have any order. Columns that a strategy does not use are
 ignored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from topicrawl.errors import StrategyError
 from topicrawl.text.keyword_weights import WEIGHTINGS
@@ -40,13 +41,16 @@ class TrainingSet:
     keywords: Mapping[str, float]
     rows: Sequence[TrainingRow]
     table_weighting: tuple[str, int] | None = None  # weighting, and the number of terms of a text that count
+    idf: Mapping[str, float] = field(default_factory=dict)  # idf of the keywords in the examples, for tf_seed_idf
 
     def to_tsv(self, origin: str = "") -> str:
         """Return the content of the file. `origin` describes in one line how the set was created."""
         lines = [f"# {' '.join(origin.split())}"] if origin else []
         lines.append("# You can edit, add or delete lines. Values are from 0 to 1. Labels are relevant or irrelevant.")
         lines += [f"counted\t{self.table_weighting[0]}\t{self.table_weighting[1]}"] if self.table_weighting else []
-        lines += [f"keyword\t{word}\t{weight:.6g}" for word, weight in self.keywords.items()]
+        for word, weight in self.keywords.items():
+            idf = f"\t{self.idf[word]:.6g}" if word in self.idf else ""
+            lines.append(f"keyword\t{word}\t{weight:.6g}{idf}")
         lines.append("\t".join(("url", *self.attributes, "label", "origin")))
         for row in self.rows:
             label = "relevant" if row.relevant else "irrelevant"
@@ -57,6 +61,7 @@ class TrainingSet:
 def parse_training_set(text: str, path: str, attributes: Sequence[str]) -> TrainingSet:
     """Parse the text of a training set file. Raise `StrategyError` with the line number of the first error."""
     keywords: dict[str, float] = {}
+    idf: dict[str, float] = {}
     rows: list[TrainingRow] = []
     columns: list[str] = []
     counted: tuple[str, int] | None = None
@@ -66,9 +71,12 @@ def parse_training_set(text: str, path: str, attributes: Sequence[str]) -> Train
         if not line.strip() or line.startswith("#"):
             continue
         if cells[0] == "keyword":
-            if len(cells) != 3 or not cells[1].strip():
+            if len(cells) not in (3, 4) or not cells[1].strip():
                 raise StrategyError(f"{where}: expected keyword, a tab, a word, a tab and its weight")
-            keywords[cells[1].strip()] = _parse_number(cells[2], f"{where}: the weight of {cells[1]!r}", max_value=1e6)
+            word = cells[1].strip()
+            keywords[word] = _parse_number(cells[2], f"{where}: the weight of {word!r}", max_value=1e6)
+            if len(cells) == 4:
+                idf[word] = _parse_number(cells[3], f"{where}: the idf of {word!r}", max_value=1e6)
         elif cells[0] == "counted":
             counted = _parse_weighting_line(cells, where)
         elif cells[0] == "url":
@@ -80,7 +88,7 @@ def parse_training_set(text: str, path: str, attributes: Sequence[str]) -> Train
         else:
             rows.append(_parse_row(cells, where, columns, attributes))
     _check_both_labels(rows, path)
-    return TrainingSet(tuple(attributes), keywords, rows, counted)
+    return TrainingSet(tuple(attributes), keywords, rows, counted, idf)
 
 
 def _parse_weighting_line(cells: Sequence[str], where: str) -> tuple[str, int]:
