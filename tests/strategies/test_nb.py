@@ -261,7 +261,7 @@ TABLE_1 += " business .135542 bank .13253 chart .13253 economy .129518 money .12
 @pytest.mark.parametrize(
     ("url", "parameters", "printed", "value"),
     [
-        # "NYSE" is a synonym of "New York Stock Exchange": stock and exchange. The printed value is that of stock alone.
+        # "NYSE" is a synonym of "New York Stock Exchange". The printed value is that of "stock" alone.
         ("http://www.nyse.com/", "", 0.66, 0.680),
         # The host is a compound. With a fourteenth keyword of weight .25 (number 7 is missing), the value is .51.
         ("http://www.worldmarket.com/", "", 0.51, 0.515),

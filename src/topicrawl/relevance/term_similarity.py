@@ -2,8 +2,8 @@
 
 The terms of a text are its words without stop words. A multi-word term of the ontology replaces its words if the
 ontology does not contain all of them. It is never counted in addition to its words, because equations 8 and 9 would
-count the same evidence twice: "steam engine" gives steam and engine, and "Aedes aegypti" is one term. Words with the same
-stem are one term with similarity 1, even if the ontology does not contain them.
+count the same evidence twice: "steam engine" gives steam and engine, and "Aedes aegypti" is one term. Words with the
+same stem are one term with similarity 1, even if the ontology does not contain them.
 """
 
 from __future__ import annotations

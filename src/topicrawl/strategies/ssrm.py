@@ -25,7 +25,7 @@ class Ssrm(TermSimilarityStrategy):
     tₖ, tⱼ: terms of the anchor i and of the topic q; w: their tf·idf weights; L: the number of steps between the terms;
     H: the depth of their common ancestor. This is the form of the authors of the model. The form printed in the thesis
     (`form=printed`) divides by √Σⱼ wij² · √Σⱼ wqj² and grows with the number of words, so that many unrelated words
-    outweigh a word of the topic. It has no upper bound: x / (1 + x) maps it to the range from 0 to 1 and keeps the order.
+    outweigh a word of the topic. It has no upper bound: x / (1 + x) maps it to the range from 0 to 1.
 
     An anchor that is the only word of the topic scores 1:
 

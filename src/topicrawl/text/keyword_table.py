@@ -117,8 +117,8 @@ class KeywordTable:
         """Count the keywords among words, without related words: index in the table → count.
 
         With `heaviest`, only keywords among that many heaviest terms of the text are returned, including ties with the
-        last one. With `use_idf`, the counts are multiplied by idf. The idf of the seed pages is known for keywords only,
-        so with it the most frequent terms are the heaviest.
+        last one. With `use_idf`, the counts are multiplied by idf. The idf of the seed pages is known for keywords
+        only, so with it the most frequent terms are the heaviest.
         """
         terms = self.lexicon.extract_terms(words, self._keep_words)
         if self._index.keys().isdisjoint(terms):

@@ -91,9 +91,9 @@ def build_weight_table(
 
     f: the occurrences of a word in all texts; with `normalise`, the sum of its shares of the words of each text, so
     that a long text does not dominate. The weighting `tf_idf` uses the idf of the language, `tf_seed_idf` the idf
-    log(N/n): N texts, including `others`, n of which contain the word. Inflected forms count as one word, spelled as the most frequent form.
-    Stop words, single letters and numbers are no keywords, unless they are in `keep_words`. If words have the same
-    weight, the first one in the texts comes first.
+    log(N/n): N texts, including `others`, n of which contain the word. Inflected forms count as one word, spelled as
+    the most frequent form. Stop words, single letters and numbers are no keywords, unless they are in `keep_words`. If
+    words have the same weight, the first one in the texts comes first.
 
     >>> from topicrawl.text.lexicon import load_lexicon
     >>> texts = [["the", "stock", "market", "and", "stocks"], ["stock", "markets"], ["the", "stock", "who", "1929"]]

@@ -12,9 +12,9 @@ import pytest
 from topicrawl import topic as topics
 from topicrawl.collection.directory import Collection
 from topicrawl.lab.presets import PRESETS
-from topicrawl.settings import load_settings_file
 from topicrawl.models import Failure, Link, Page, Priority, Response, Visit
 from topicrawl.sample_web.recording import build_response, write_pages
+from topicrawl.settings import load_settings_file
 from topicrawl.topic import Topic
 
 Run = Callable[..., Any]

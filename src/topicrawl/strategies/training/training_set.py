@@ -7,9 +7,8 @@
     http://www.nasdaq.com/      0.25    0.97    0.64    0.76    relevant        examples.tsv
 
 The attribute values depend on these keywords, on the weighting and on the number of terms that count in each text (line
-`counted`), so all three are stored together. With the weighting `tf_seed_idf`, a keyword line has the idf of the keyword
-in the examples as a fourth column. Columns can have any order. Columns that a strategy does not use are
-ignored.
+`counted`), so all three are stored together. With the weighting `tf_seed_idf`, the fourth column of a keyword is its
+idf in the examples. Columns can have any order. Columns that a strategy does not use are ignored.
 """
 
 from __future__ import annotations
