@@ -29,7 +29,7 @@ from topicrawl.engine.backlink_lookup import BacklinkLookup
 from topicrawl.engine.checkpoint import Checkpoint
 from topicrawl.engine.context import CrawlContext, FindDuplicateFunction, OffLoopParser
 from topicrawl.engine.crawl import Crawl, build_seed_links
-from topicrawl.engine.http_setup import build_http_settings
+from topicrawl.engine.http_setup import build_http_settings, get_host_delays, open_fetcher
 from topicrawl.engine.identity import build_identity, check_identity
 from topicrawl.engine.limits import CrawlLimits, StopReason
 from topicrawl.engine.link_filter import LinkFilter
@@ -46,7 +46,6 @@ from topicrawl.errors import SettingError
 from topicrawl.fetch.chat_client import ChatClient, is_local_host
 from topicrawl.fetch.guard import AddressGuard, parse_networks
 from topicrawl.fetch.host_groups import GroupDelays
-from topicrawl.fetch.http import HttpClient
 from topicrawl.fetch.polite import PoliteFetcher
 from topicrawl.fetch.replay import Recording
 from topicrawl.frontier.base import Frontier, FrontierRules
@@ -54,7 +53,7 @@ from topicrawl.frontier.domain_monitor import DomainMonitor
 from topicrawl.frontier.redis.address import strip_password
 from topicrawl.frontier.trap_detector import TrapDetector
 from topicrawl.frontier.url_limits import UrlLimits
-from topicrawl.models import JsonValue
+from topicrawl.models import JsonValue, Link
 from topicrawl.parse.child_process import ParseOptions
 from topicrawl.parse.off_loop import SubprocessPageParser
 from topicrawl.parse.parser_cache import ParserCache
@@ -74,7 +73,7 @@ from topicrawl.seeds.page_queries import MAX_BACKLINKS
 from topicrawl.seeds.provider import EngineAnswer, SearchProvider
 from topicrawl.seeds.search_engine_cache import SearchEngineCache
 from topicrawl.sessions import read_labelled_sessions
-from topicrawl.settings import Settings, check_seeds, is_on_hosts, parse_stored_settings
+from topicrawl.settings import Settings, check_seeds, parse_stored_settings
 from topicrawl.strategies.base import Strategy, StrategyContext
 from topicrawl.strategies.training.training_data import TrainingData, UrlsOnlyTrainingData, get_example_pages
 from topicrawl.text.embedding import load_vector_source
@@ -187,8 +186,8 @@ async def _open_components(
         await recover_crawl(collection, frontier)
         base = _build_base_components(settings, strategy, judge, collection, frontier)
         recrawl = _build_recrawl(base, recrawl_options) if recrawl_options is not None else None
-        http = await stack.enter_async_context(_create_http_client(settings, recrawl))
-        polite = _build_fetcher(http, settings, member, frontier=frontier if recrawl is None else recrawl[0])
+        queue = frontier if recrawl is None else recrawl[0]
+        polite = await stack.enter_async_context(_open_crawl_fetcher(settings, member, queue, recrawl))
         options = ParseOptions(styles, strategy.link_context, settings.main_text)
         page_parser = stack.enter_context(SubprocessPageParser(strategy.context.vsm.vocabularies, options))
         sink = CollectionSink(collection, polite)
@@ -289,26 +288,32 @@ def _open_collection(
         yield collection
 
 
-def _build_fetcher(
-    http: HttpClient, settings: Settings, session: WorkerSession | None, *, frontier: Frontier
-) -> PoliteFetcher:
-    """Build the fetcher. It reports the crawl delays of hosts to the frontier."""
-    polite = PoliteFetcher(
-        http,
-        delay=settings.delay,
-        robots=settings.robots,
+@asynccontextmanager
+async def _open_crawl_fetcher(
+    settings: Settings,
+    session: WorkerSession | None,
+    frontier: Frontier,
+    recrawl: tuple[RecrawlQueue, RecrawlSink] | None,
+) -> AsyncIterator[PoliteFetcher]:
+    """Open the fetcher. It reports the crawl delays of hosts to the frontier. A recrawl sends conditional requests."""
+    sink = recrawl[1] if recrawl is not None else None
+    async with open_fetcher(
+        settings,
+        clock=sink.clock if sink is not None else None,
+        conditional_headers=sink.pages.get_validators if sink is not None else None,
         on_crawl_delay=frontier.set_host_delay,
         is_in_scope=_build_scope(settings),
         group_delays=GroupDelays(settings.delay / 4, domain=settings.domain_delay, address=settings.address_delay),
-    )
-    if session is not None:
-        polite.share_host_slots(session.frontier.host_leases)
-    return polite
+    ) as polite:
+        if session is not None:
+            polite.share_host_slots(session.frontier.host_leases)
+        yield polite
 
 
-def _build_scope(settings: Settings) -> Callable[[str], bool] | None:
-    """Return the function that decides whether a URL is in scope, or None if all URLs are."""
-    return partial(is_on_hosts, settings.only) if settings.only else None
+def _build_scope(settings: Settings) -> Callable[[Link], bool] | None:
+    """Return the function that decides whether a link is in scope, or None if all links are."""
+    scope = settings.build_scope()
+    return None if scope.is_unlimited else scope.contains
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,7 +363,10 @@ def _build_recrawl(base: _BaseComponents, options: _RecrawlOptions) -> tuple[Rec
         find_duplicate=base.find_duplicate,
     )
     rules = FrontierRules(
-        delay=base.settings.delay, lease_seconds=2 * CrawlLimits().fetch_timeout, attempts=base.settings.attempts + 20
+        delay=base.settings.delay,
+        lease_seconds=2 * CrawlLimits().fetch_timeout,
+        attempts=base.settings.attempts + 20,
+        host_delays=get_host_delays(base.settings),
     )
     return RecrawlQueue(base.frontier, sink, rules, options.clock), sink
 
@@ -376,14 +384,6 @@ def _build_backlink_lookup(
         max_descriptions=base.settings.descriptions,
         timeout=base.settings.timeout,
     )
-
-
-def _create_http_client(settings: Settings, recrawl: tuple[RecrawlQueue, RecrawlSink] | None) -> HttpClient:
-    """Create the HTTP client. The requests of a recrawl are conditional."""
-    if recrawl is None:
-        return HttpClient(build_http_settings(settings))
-    _, sink = recrawl
-    return HttpClient(build_http_settings(settings), clock=sink.clock, conditional_headers=sink.pages.get_validators)
 
 
 async def _restore_or_train(
@@ -458,8 +458,7 @@ async def _fetch_examples(
     async def query_engines(query: str) -> Sequence[EngineAnswer]:
         return await collect_answers(engines, query, MAX_BACKLINKS, settings.timeout)
 
-    async with HttpClient(build_http_settings(settings)) as http:
-        polite = PoliteFetcher(http, delay=settings.delay, robots=settings.robots)
+    async with open_fetcher(settings) as polite:
         with _open_document_reader(settings) as documents:
             gathering = ExampleFetcher(
                 engine_cache.directory, polite, query_engines, engine_cache, settings.back_links, documents
@@ -469,9 +468,10 @@ async def _fetch_examples(
 
 def _serialize_settings(settings: Settings) -> dict[str, JsonValue]:
     """Return the settings as JSON values, with passwords removed from the URLs."""
-    values = dataclasses.asdict(settings)
+    values = {item.name: getattr(settings, item.name) for item in dataclasses.fields(settings)}
     # Other users may read the stored settings.
     values |= {name: strip_password(values[name]) for name in ("frontier", "proxy", "searxng")}
+    values["hosts"] = settings.export_hosts()
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -11,16 +12,22 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
+import msgspec
+
 from topicrawl import strategies
 from topicrawl.errors import SeedError, SettingError
 from topicrawl.fetch.guard import AddressGuard, parse_networks
+from topicrawl.fetch.host_settings import HostSettings, check_host_settings
+from topicrawl.fetch.scope import UrlScope, is_on_hosts
+from topicrawl.frontier.redis.address import strip_password
 from topicrawl.relevance import plugin
 from topicrawl.relevance.base import BUILT_IN_JUDGES
 from topicrawl.text.embedding import BUILT_IN, check_embedding
 from topicrawl.topic import load_toml
-from topicrawl.urls import canonicalize_url, get_host
+from topicrawl.urls import canonicalize_url
 
 _INTEGER_LIMIT = 2**63  # SQLite stores signed 64-bit integers
+_PRODUCT = re.compile(r"[A-Za-z0-9_.+~-]{1,64}(/[A-Za-z0-9_.+~-]{1,64})?")  # product name and version of a user agent
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,10 @@ class Settings:
     focus: Annotated[float, "Links scoring below this fraction of the best waiting link are poor; 0: none is."] = 0.4
     poor_share: Annotated[float, "Maximum share of fetches for poor links while better links wait."] = 0.15
     only: Annotated[tuple[str, ...], "Restrict the crawl to this host and its subdomains."] = ()
+    include: Annotated[
+        tuple[str, ...], "Follow only links whose URL matches: a glob such as https://a.org/docs/*, or re:REGEX."
+    ] = ()
+    exclude: Annotated[tuple[str, ...], "Do not follow links whose URL matches: a glob, or re:REGEX."] = ()
     distinct: Annotated[bool, "Do not store exact duplicates and near-duplicates."] = True
     main_text: Annotated[bool, "Judge pages by their main text, without menus and footers."] = False
     host_pages: Annotated[int, "Maximum number of pages per host; 0: no limit."] = 5000
@@ -78,17 +89,23 @@ class Settings:
     sitemaps: Annotated[bool, "Also find links in sitemaps, feeds and the heads of pages."] = True
     attempts: Annotated[int, "Maximum number of attempts for a page whose host fails temporarily."] = 3
     patience: Annotated[float, "Seconds to wait for unreachable hosts when no other links are left."] = 600.0
+    user_agent: Annotated[
+        str, "Name of the crawler in the user agent and for robots.txt, such as MyBot/1.0; default: topicrawl."
+    ] = ""
     contact: Annotated[str, "Your e-mail address or web page, sent to every host in the user agent."] = ""
     robots: Annotated[bool, "Obey robots.txt; disable this only for your own hosts."] = True
     proxy: Annotated[str, "URL of an HTTP proxy for all requests."] = ""
     allow_net: Annotated[tuple[str, ...], "Private network that may be crawled, such as 127.0.0.0/8."] = ()
-    resolve: Annotated[tuple[str, ...], "Fixed IP address for a host name, as name=address."] = ()
+    resolve: Annotated[tuple[str, ...], "Fixed IP address for a host name, as name=address; it may be private."] = ()
     frontier: Annotated[str, "Redis server that workers share, such as redis://host:6379/0; default: a file."] = ""
     store: Annotated[str, "Where workers upload copies of their files, such as s3://bucket/path (fsspec)."] = ""
     lease: Annotated[float, "Seconds without a heartbeat after which a worker is considered dead."] = 60.0
     capacity: Annotated[int, "Maximum number of waiting links in Redis, the rest is compressed; 0: no limit."] = 0
     cooperate: Annotated[bool, "Exchange URLs with crawls on other topics in the same Redis."] = True
     min_free: Annotated[int, "Stop when less than this many MB are free on the disk."] = 100
+    hosts: Annotated[
+        dict[str, HostSettings], "Settings of single hosts, only in a settings file: tables such as [hosts.'a.org']."
+    ] = dataclasses.field(default_factory=dict)
 
     @property
     def has_cosine_judge(self) -> bool:
@@ -126,12 +143,22 @@ class Settings:
         if not self.has_built_in_judge:
             plugin.load_judge_class(self.judge)
         check_embedding(self.embedding)
+        self._check_network()
+        self._check_reviewer()
+
+    def _check_network(self) -> None:
+        """Raise `SettingError` for invalid settings of the scope, of requests or of single hosts."""
         if not self.contact.isprintable() or not self.contact.isascii():
             raise SettingError(f"contact is {self.contact!r}: it is sent in a header, so use one line of ASCII text")
+        if self.user_agent and not _PRODUCT.fullmatch(self.user_agent):
+            raise SettingError(f"user_agent is {self.user_agent!r}: write a name and a version, such as MyBot/1.0")
+        self.build_scope()
+        check_host_settings(self.hosts)
+        if self.frontier and any(host.pages is not None for host in self.hosts.values()):
+            raise SettingError("a shared crawl has one page limit for all hosts: remove pages from the tables of hosts")
         if self.proxy and canonicalize_url(self.proxy) is None:
             # The message omits the value, because it may contain a password.
             raise SettingError("the proxy is not a URL: write it as http://proxy.example:3128")
-        self._check_reviewer()
 
     def _check_reviewer(self) -> None:
         """Raise `SettingError` for an invalid reviewer. The messages omit its URL, which may contain a password."""
@@ -145,6 +172,19 @@ class Settings:
             raise SettingError("the reviewer needs the name of a model: --reviewer-model NAME")
         if self.frontier:
             raise SettingError("a shared crawl has no reviewer: remove --reviewer, or crawl without --frontier")
+
+    def build_scope(self) -> UrlScope:
+        """Return the scope of the crawl. Raise `SettingError` for an invalid pattern."""
+        return UrlScope(self.only, include=self.include, exclude=self.exclude)
+
+    def export_hosts(self) -> dict[str, Any]:
+        """Return the settings of single hosts as JSON values, without the passwords of proxies."""
+        exported = {}
+        for name, host in self.hosts.items():
+            has_literal_password = host.proxy is not None and "${" not in host.proxy
+            proxy = strip_password(host.proxy) if host.proxy and has_literal_password else host.proxy
+            exported[name] = msgspec.to_builtins(msgspec.structs.replace(host, proxy=proxy))
+        return exported
 
     def parse_fixed_addresses(self) -> dict[str, str]:
         """Return the fixed IP addresses of the setting `resolve` by host name."""
@@ -176,6 +216,8 @@ def parse_stored_settings(stored: Mapping[str, Any], overrides: Mapping[str, obj
     for name, value in (*stored.items(), *(overrides or {}).items()):
         if name in known:
             values[name] = tuple(value) if isinstance(value, list) else value
+    if values.get("hosts"):
+        values["hosts"] = _parse_hosts(values["hosts"], "the stored settings")
     return Settings(**values)
 
 
@@ -191,8 +233,20 @@ def list_settings() -> dict[str, SettingInfo]:
         kind, sentence = get_args(hints[item.name])
         if isinstance(kind, UnionType):  # a number, or None for a value that depends on other settings
             kind = get_args(kind)[0]
-        infos[item.name] = SettingInfo(get_origin(kind) or kind, item.default, sentence)
+        default = {} if item.default is dataclasses.MISSING else item.default
+        infos[item.name] = SettingInfo(get_origin(kind) or kind, default, sentence)
     return infos
+
+
+def _parse_hosts(table: Mapping[str, Any], where: object) -> dict[str, HostSettings]:
+    """Return the settings of hosts from their tables. Raise `SettingError` for unknown names and wrong types."""
+    hosts = {}
+    for name, values in table.items():
+        try:
+            hosts[name] = values if isinstance(values, HostSettings) else msgspec.convert(values, HostSettings)
+        except msgspec.ValidationError as error:
+            raise SettingError(f"{where}: hosts.{name!r}: {str(error).replace('object', 'table')}") from error
+    return hosts
 
 
 def load_settings_file(path: Path) -> dict[str, object]:
@@ -207,7 +261,9 @@ def load_settings_file(path: Path) -> dict[str, object]:
         kind = expected[name].kind
         if isinstance(value, int) and abs(value) >= _INTEGER_LIMIT:
             raise SettingError(f"{path}: {name} is too large: it must be below 2**63")
-        if kind is tuple and isinstance(value, list) and all(isinstance(item, str) for item in value):
+        if name == "hosts" and isinstance(value, dict):
+            table[name] = _parse_hosts(value, path)
+        elif kind is tuple and isinstance(value, list) and all(isinstance(item, str) for item in value):
             table[name] = tuple(value)
         elif kind is float and isinstance(value, int) and not isinstance(value, bool):
             table[name] = float(value)
@@ -229,19 +285,6 @@ def resolve_goals(given: Mapping[str, object]) -> dict[str, object]:
     return settings
 
 
-def is_on_hosts(hosts: Sequence[str], url: str) -> bool:
-    """Return whether a URL is on one of the hosts or their subdomains.
-
-    >>> [
-    ...     is_on_hosts(("example.org",), f"http://{name}/")
-    ...     for name in ("example.org", "a.example.org:81", "notexample.org")
-    ... ]
-    [True, True, False]
-    """
-    url_host = get_host(url).partition(":")[0]
-    return any(url_host == name or url_host.endswith(f".{name}") for name in hosts)
-
-
 def parse_seed_urls(texts: Sequence[str]) -> list[str]:
     """Return seeds in canonical form. Raise `SeedError` for the first one that is not an http or https URL."""
     urls = []
@@ -258,9 +301,11 @@ def parse_seed_urls(texts: Sequence[str]) -> list[str]:
 def check_seeds(seeds: Sequence[str], settings: Settings) -> list[str]:
     """Return seeds in canonical form.
 
-    Raise `SeedError` for a seed outside the hosts in `settings.only`, or with a port that the guard always refuses.
+    Raise `SeedError` for a seed outside the hosts in `settings.only`, one that `settings.exclude` matches, or one with
+    a port that the guard always refuses.
     """
     urls = parse_seed_urls(seeds)
+    scope = settings.build_scope()
     guard = AddressGuard(parse_networks(settings.allow_net))
     for url in urls:
         port = guard.find_refused_port(url)
@@ -272,4 +317,6 @@ def check_seeds(seeds: Sequence[str], settings: Settings) -> list[str]:
         if settings.only and not is_on_hosts(settings.only, url):
             hosts = " or ".join(settings.only)
             raise SeedError(f"the seed {url} is not on {hosts}: change the seed or --only")
+        if scope.excludes(url):
+            raise SeedError(f"the seed {url} matches a pattern of --exclude: change the seed or the pattern")
     return urls

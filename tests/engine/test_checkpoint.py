@@ -106,7 +106,7 @@ async def open_recorded_crawl(directory: Path, web: Web, name: str, copy: Path |
             strategy=strategy,
             sink=keeping,
             clock=lambda: 0.0,
-            link_filter=LinkFilter(trap_detector=TrapDetector(), scope=web.recording.contains),
+            link_filter=LinkFilter(trap_detector=TrapDetector(), scope=lambda link: web.recording.contains(link.url)),
         )
         step, pages = queries.get_progress(collection.store)
         crawl = Crawl(parts, CrawlLimits(fetches=PAGES, concurrency=1, attempts=1), step=step, pages=pages)

@@ -442,7 +442,7 @@ def test_failures_of_where_a_redirect_leads_are_not_held_against_the_host_that_r
 
 
 def test_a_redirect_out_of_the_scope_is_refused_by_name() -> None:
-    crawl = rig({A: html("x", [(B, "b")]), C: html()}, fences=LinkFilter(scope=lambda url: url != C))
+    crawl = rig({A: html("x", [(B, "b")]), C: html()}, fences=LinkFilter(scope=lambda link: link.url != C))
 
     async def fetch(link: Link) -> Response:
         if link.url == B:
@@ -457,7 +457,7 @@ def test_a_redirect_out_of_the_scope_is_refused_by_name() -> None:
 
 
 def test_links_outside_the_scope_are_refused_by_name() -> None:
-    crawl = rig({A: html("x", [(B, "b"), (C, "c")]), C: html()}, fences=LinkFilter(scope=lambda url: url != B))
+    crawl = rig({A: html("x", [(B, "b"), (C, "c")]), C: html()}, fences=LinkFilter(scope=lambda link: link.url != B))
     assert crawl.run() == [A, C]
     assert [out.refusal for out in crawl.notes.outlinks[A] if out.link.url == B] == [Refusal.OUT_OF_SCOPE]
 

@@ -49,7 +49,7 @@ def decide(strategy: Strategy, visit: Visit, link_filter: LinkFilter | None = No
 
 def test_every_link_has_a_score_or_a_refusal() -> None:
     visit = build_visit(A, [A, B, C])
-    link_filter = LinkFilter(scope=lambda url: url != B)
+    link_filter = LinkFilter(scope=lambda link: link.url != B)
     assert decide(Fixed(0.5, None), visit, link_filter) == {A: 0.5, B: Refusal.OUT_OF_SCOPE, C: Refusal.STRATEGY}
 
 

@@ -12,7 +12,9 @@ from topicrawl.models import Failure, RedirectHop, Response
 
 
 def end(
-    web: dict[str, Response], url: str = "http://a.test/", can_follow: Callable[[str], bool] = lambda name: True
+    web: dict[str, Response],
+    url: str = "http://a.test/",
+    can_follow: Callable[[str, str], bool] = lambda url, target: True,
 ) -> Response:
     async def ask(asked: str) -> Response:
         return web.get(asked, Response(asked, asked, 200, body=b"page", seconds=1.0))
@@ -105,16 +107,16 @@ def test_meta_refreshes_count_as_redirects(hops: int, failure: Failure | None) -
 @pytest.mark.parametrize("redirect", [to("http://b.test/"), refresh_to("http://b.test/")])
 def test_a_redirect_to_a_host_that_is_not_ready_is_returned(redirect: Response) -> None:
     web = {"http://a.test/": to("/x"), "http://a.test/x": redirect}
-    asked: list[str] = []
+    asked: list[tuple[str, str]] = []
 
-    def can_follow(name: str) -> bool:
-        asked.append(name)
-        return False
+    def can_follow(url: str, target: str) -> bool:
+        asked.append((url, target))
+        return "b.test" not in target
 
     response = end(web, can_follow=can_follow)
     assert (response.is_unfollowed_redirect, response.failure, response.body) == (True, None, b"")
     assert (response.url, response.final_url, len(response.hops)) == ("http://a.test/", "http://b.test/", 2)
-    assert asked == ["b.test"], "only redirects to other hosts need a host that is ready"
+    assert asked == [("http://a.test/", "http://a.test/x"), ("http://a.test/x", "http://b.test/")]
 
 
 def test_a_failure_after_a_meta_refresh_belongs_to_the_target() -> None:

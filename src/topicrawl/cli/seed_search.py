@@ -11,11 +11,12 @@ import click
 
 from topicrawl.cli.event_loop import run_async
 from topicrawl.errors import SeedError
+from topicrawl.models import Link
 from topicrawl.seeds.election import ElectionResult, format_seed, parse_election_result
 from topicrawl.seeds.engine_queries import collect_answers
 from topicrawl.seeds.engine_selection import build_providers
 from topicrawl.seeds.voting import DEFAULT_VOTES, SeedGroup, elect_irrelevant_seeds, elect_seeds, get_voting_engines
-from topicrawl.settings import Settings, is_on_hosts
+from topicrawl.settings import Settings
 from topicrawl.topic import Topic
 
 RESULTS_PER_ENGINE = 20  # default number of results
@@ -134,7 +135,7 @@ def print_seeds(found: ElectionResult) -> None:
 def find_crawl_seeds(topic: Topic, settings: Settings, *, as_json: bool) -> ElectionResult:
     """Find the seeds of a crawl without `--seed` and `--seeds`, and print them.
 
-    Seeds outside the hosts of the setting `only` are removed. Raise `SeedError` if none is left.
+    Seeds outside the scope of the settings are removed. Raise `SeedError` if none is left.
     """
     found = find_seeds(
         SeedQuery(
@@ -147,8 +148,8 @@ def find_crawl_seeds(topic: Topic, settings: Settings, *, as_json: bool) -> Elec
             proxy=settings.proxy,
         )
     )
-    if settings.only:
-        found = replace(found, seeds=tuple(seed for seed in found.seeds if is_on_hosts(settings.only, seed.url)))
+    scope = settings.build_scope()
+    found = replace(found, seeds=tuple(seed for seed in found.seeds if scope.contains(Link(seed.url))))
     if as_json:
         seeds = [{"url": seed.url, "group": seed.group, "ranks": dict(seed.ranks)} for seed in found.selected_seeds]
         event = {"event": "seeds", "seeds": seeds, "voters": found.voting_engines, "troubles": found.failures}

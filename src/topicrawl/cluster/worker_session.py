@@ -233,6 +233,7 @@ def build_rules(settings: Settings) -> FrontierRules:
 def export_settings(settings: Settings) -> dict[str, JsonValue]:
     """Return the settings that workers share, without passwords, as JSON values."""
     values = {name: getattr(settings, name) for name in list_settings() if name not in _LOCAL_SETTINGS}
+    values["hosts"] = settings.export_hosts()
     values["searxng"] = strip_password(settings.searxng)  # readable for all users of the Redis server
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 

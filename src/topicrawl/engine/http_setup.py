@@ -1,10 +1,19 @@
-"""Settings of the HTTP client for a crawl."""
+"""HTTP clients and fetchers for the settings of a crawl."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from topicrawl import __version__
 from topicrawl.documents.file_types import DOCUMENT_SUFFIXES, DOCUMENT_TYPES
 from topicrawl.fetch.guard import parse_networks
+from topicrawl.fetch.host_clients import HostClients
+from topicrawl.fetch.host_settings import build_host_session
+from topicrawl.fetch.http import HttpClient
 from topicrawl.fetch.http_settings import HttpSettings
+from topicrawl.fetch.polite import PoliteFetcher
 from topicrawl.settings import Settings
 
 
@@ -15,6 +24,7 @@ def build_http_settings(settings: Settings) -> HttpSettings:
     """
     return HttpSettings(
         contact=settings.contact,
+        agent=settings.user_agent or f"topicrawl/{__version__}",
         total_timeout=settings.timeout,
         max_bytes=settings.max_bytes,
         proxy=settings.proxy,
@@ -26,3 +36,38 @@ def build_http_settings(settings: Settings) -> HttpSettings:
         allowed_networks=parse_networks(settings.allow_net),
         host_overrides=settings.parse_fixed_addresses(),
     )
+
+
+@asynccontextmanager
+async def open_fetcher(
+    settings: Settings,
+    *,
+    clock: Callable[[], float] | None = None,
+    conditional_headers: Callable[[str], Mapping[str, str]] | None = None,
+    **options: Any,
+) -> AsyncIterator[PoliteFetcher]:
+    """Open a polite fetcher for the settings of a crawl, with the clients of hosts with settings of their own.
+
+    `clock` and `conditional_headers` are those of `HttpClient`, `options` those of `PoliteFetcher`.
+    """
+    http_settings = build_http_settings(settings)
+    client_options: dict[str, Any] = {} if clock is None else {"clock": clock}
+
+    def create_client(client_settings: HttpSettings) -> HttpClient:
+        return HttpClient(client_settings, conditional_headers=conditional_headers, **client_options)
+
+    sessions = {name: build_host_session(name, host, http_settings) for name, host in settings.hosts.items()}
+    async with create_client(http_settings) as http, HostClients(sessions, create_client) as host_clients:
+        yield PoliteFetcher(
+            http,
+            delay=settings.delay,
+            robots=settings.robots,
+            host_delays=get_host_delays(settings),
+            host_clients=host_clients if sessions else None,
+            **options,
+        )
+
+
+def get_host_delays(settings: Settings) -> dict[str, float]:
+    """Return the delays of the hosts with delays of their own."""
+    return {name: host.delay for name, host in settings.hosts.items() if host.delay is not None}

@@ -27,7 +27,7 @@ class LinkFilter:
 
     url_limits: UrlLimits | None = None  # None: no URL limits, as for a recorded web
     trap_detector: TrapDetector | None = None
-    scope: Callable[[str], bool] | None = None  # returns whether a URL is in scope
+    scope: Callable[[Link], bool] | None = None  # returns whether a link is in scope
     user_feedback: UserFeedback | None = None  # adjusts scores by the annotations and commands of the user
     obeys_directives: bool = True  # whether noindex and nofollow are obeyed; a recorded web sends no requests
     guard: AddressGuard | None = None  # refuses blocked ports; None: all ports are allowed, as for a recorded web
@@ -37,7 +37,7 @@ class LinkFilter:
         """Return the reason why a link must not be followed, or None if it may be followed."""
         if link.rel and self.obeys_directives and "nofollow" in link.rel.split():
             return Refusal.NOFOLLOW
-        if self.scope is not None and not self.scope(link.url):
+        if self.scope is not None and not self.scope(link):
             return Refusal.OUT_OF_SCOPE
         if self.guard is not None and self.guard.find_refused_port(link.url) is not None:
             return Refusal.BLOCKED_PORT

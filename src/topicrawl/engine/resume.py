@@ -12,6 +12,7 @@ from topicrawl.collection import queries
 from topicrawl.collection.directory import UNREADABLE_STEPS, Collection
 from topicrawl.collection.lost_links import LostLinkFinder
 from topicrawl.collection.store import NOT_FORGOTTEN, CollectionStore, StoredVisit
+from topicrawl.engine.http_setup import get_host_delays
 from topicrawl.engine.limits import CrawlLimits
 from topicrawl.errors import CollectionError
 from topicrawl.fetch.backoff import TRANSIENT_FAILURES
@@ -38,6 +39,8 @@ def open_local_frontier(collection: Collection, settings: Settings) -> SqliteFro
     rules = FrontierRules(
         delay=settings.delay,
         host_pages=settings.host_pages,
+        host_delays=get_host_delays(settings),
+        host_page_limits={name: host.pages for name, host in settings.hosts.items() if host.pages is not None},
         lease_seconds=2 * CrawlLimits().fetch_timeout,
         # The crawl counts regular attempts; this limit is only for a page that kills the process each time.
         attempts=settings.attempts + 20,

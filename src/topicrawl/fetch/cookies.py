@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -38,6 +38,9 @@ class _ChainCookie(NamedTuple):
 class RedirectCookies:
     """Cookies that the responses of one redirect chain have set. The caller discards them with the chain.
 
+    `get_session_cookies` returns the cookies that the user has set for a URL. They are sent too, unless a response has
+    set a cookie with the same name.
+
     >>> cookies = RedirectCookies()
     >>> cookies.add("http://a.org/login", ["visitor=1; Path=/", "part=2; Path=/shop"])
     >>> cookies.format_header("http://a.org/"), cookies.format_header("http://a.org/shop/1")
@@ -46,8 +49,14 @@ class RedirectCookies:
     ''
     """
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.time,
+        *,
+        get_session_cookies: Callable[[str], Mapping[str, str]] | None = None,
+    ) -> None:
         self._clock = clock
+        self._get_session_cookies = get_session_cookies
         self._cookies: dict[tuple[str, str, str], _ChainCookie] = {}
 
     def add(self, url: str, fields: Iterable[str]) -> None:
@@ -70,13 +79,16 @@ class RedirectCookies:
 
     def format_header(self, url: str) -> str:
         """Return the Cookie header of a request for `url`, "" if no cookie belongs to it. Longer paths come first."""
-        if not self._cookies:
+        session = self._get_session_cookies(url) if self._get_session_cookies is not None else {}
+        if not self._cookies and not session:
             return ""
         parts = urlsplit(url)
         host = parts.hostname or ""
         found = [cookie for cookie in self._cookies.values() if cookie.matches(parts.scheme, host, parts.path or "/")]
         found.sort(key=lambda cookie: -len(cookie.path))
-        return "; ".join(f"{cookie.name}={cookie.value}" if cookie.name else cookie.value for cookie in found)
+        pairs = [f"{cookie.name}={cookie.value}" if cookie.name else cookie.value for cookie in found]
+        names = {cookie.name for cookie in found}
+        return "; ".join([*pairs, *(f"{name}={value}" for name, value in session.items() if name not in names)])
 
 
 def _parse_cookie(url: str, field: str, now: float) -> tuple[_ChainCookie, bool] | None:

@@ -8,7 +8,7 @@ databases, are refused too, because such a service may execute the lines of an H
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from topicrawl.errors import SettingError
@@ -58,7 +58,8 @@ BLOCKED_PORTS = frozenset(map(int, f"{_BROWSER_BLOCKED_PORTS} {_DATABASE_PORTS}"
 class AddressGuard:
     """Decide whether the crawler may connect to an address. `allowed_networks` lists additional, non-public networks.
 
-    In an allowed network, the crawler may connect to every port; elsewhere not to `BLOCKED_PORTS`.
+    `fixed_addresses` maps host names to addresses, which may be private: each is allowed for its name only. In an
+    allowed network, the crawler may connect to every port; elsewhere not to `BLOCKED_PORTS`.
 
     >>> (
     ...     AddressGuard().is_allowed("93.184.215.14"),
@@ -70,23 +71,48 @@ class AddressGuard:
     True
     """
 
-    def __init__(self, allowed_networks: Sequence[Network] = ()) -> None:
+    def __init__(
+        self, allowed_networks: Sequence[Network] = (), fixed_addresses: Mapping[str, str] | None = None
+    ) -> None:
         self._allowed_networks = tuple(allowed_networks)
+        self._fixed_addresses = fixed_addresses or {}
+        self._opened_addresses = frozenset(self._fixed_addresses.values())
 
-    def is_allowed(self, address: str) -> bool:
-        """Return whether a socket may connect to an IP address; False for text that is not an address."""
+    def is_allowed(self, address: str, name: str | None = None) -> bool:
+        """Return whether a socket may connect to an IP address; False for text that is not an address.
+
+        `name` is the host name of the request. The fixed address of a name is allowed for this name only. If the name
+        is None, the fixed addresses of all names are allowed; the caller must then check the name with
+        `may_reach` first.
+        """
         parsed = _parse_address(address)
         if parsed is None:
             return False
         if self._is_in_allowed_network(parsed):
             return True
+        if address in self._opened_addresses and (name is None or self._fixed_addresses.get(name) == address):
+            return True
         embedded = _list_embedded_ipv4(parsed)
         if embedded:
             # A gateway or the kernel forwards the packet to the embedded address, so that address decides.
-            return all(self.is_allowed(str(inner)) for inner in embedded)
+            # The address of a name is not opened in this form.
+            return all(self.is_allowed(str(inner), "") for inner in embedded)
         if parsed.version == 6 and parsed not in _GLOBAL_UNICAST:
             return False
         return parsed.is_global and not any(parsed in network for network in _BLOCKED_NETWORKS)
+
+    def may_reach(self, name: str, addresses: Iterable[str]) -> bool:
+        """Return whether a request for a host name may use its resolved addresses.
+
+        This is False if one of them is a private address that the user has fixed for another name.
+
+        >>> guard = AddressGuard(fixed_addresses={"wiki.example": "10.0.0.5"})
+        >>> guard.may_reach("wiki.example", ["10.0.0.5"]), guard.may_reach("evil.example", ["10.0.0.5"])
+        (True, False)
+        """
+        return not any(
+            address in self._opened_addresses and not self.is_allowed(address, name) for address in addresses
+        )
 
     def is_port_allowed(self, address: str, port: int) -> bool:
         """Return whether a socket may connect to a port of an IP address that `is_allowed` allows.

@@ -72,7 +72,7 @@ class HttpClient:
         self.clock = clock
         #: Returns conditional headers (such as If-None-Match) for a stored URL. None: all requests are unconditional.
         self.conditional_headers = conditional_headers
-        self._guard = AddressGuard(settings.allowed_networks)
+        self._guard = AddressGuard(settings.allowed_networks, settings.host_overrides)
         self._resolver: HostResolver | None = None
         self._accepted_types = frozenset(settings.accepted_types)
         self._request_headers = {
@@ -91,7 +91,7 @@ class HttpClient:
             connector=_LimitedConnector(
                 limit=settings.max_connections,
                 ttl_dns_cache=settings.dns_cache_seconds,
-                resolver=_ResolverAdapter(self._resolver),
+                resolver=_ResolverAdapter(self._resolver, self._guard),
                 socket_factory=None if settings.proxy else self._create_socket,
             ),
             headers=self._request_headers,
@@ -163,9 +163,11 @@ class HttpClient:
         status, headers, body, request = 0, {}, b"", self._request_headers
         failure: Failure | None
         try:
+            target = URL(url, encoded=True)  # prevents aiohttp from re-quoting the URL
             if self.settings.proxy:
                 self._check_target(url)
-            target = URL(url, encoded=True)  # prevents aiohttp from re-quoting the URL
+            elif not self._guard.may_reach(target.host or "", [target.host or ""]):
+                raise _AddressRefused(target.host or "")
             extra = dict(self.conditional_headers(url)) if self.conditional_headers is not None else {}
             if cookies is not None and (cookie_header := cookies.format_header(url)):
                 extra["Cookie"] = cookie_header
@@ -263,7 +265,7 @@ class HttpClient:
         `_PortRefused` for a blocked port, except on an IP address in an allowed network.
         """
         host = URL(url, encoded=True).host or ""
-        if _is_ip_address(host) and not self._guard.is_allowed(host):
+        if _is_ip_address(host) and not self._guard.is_allowed(host, host):
             raise _AddressRefused(url)
         port = self._guard.find_refused_port(url, decides_names=True)
         if port is not None:
@@ -374,13 +376,17 @@ class _LimitedConnector(aiohttp.TCPConnector):
 class _ResolverAdapter(AbstractResolver):
     """Adapter that lets aiohttp use `HostResolver`."""
 
-    def __init__(self, resolver: HostResolver) -> None:
+    def __init__(self, resolver: HostResolver, guard: AddressGuard) -> None:
         self._resolver = resolver
+        self._guard = guard
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
         """Resolve a host name to the address records of aiohttp."""
+        addresses = await self._resolver.resolve(host)
+        if not self._guard.may_reach(host, addresses):
+            raise _AddressRefused(addresses[0])
         return [
             ResolveResult(
                 hostname=host,
@@ -390,7 +396,7 @@ class _ResolverAdapter(AbstractResolver):
                 proto=0,
                 flags=0,
             )
-            for address in await self._resolver.resolve(host)
+            for address in addresses
         ]
 
     async def close(self) -> None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from typing import Any
 
 from topicrawl.fetch.cookies import RedirectCookies
+from topicrawl.fetch.host_clients import HostClients
 from topicrawl.fetch.host_groups import GroupDelays, HostGroups
 from topicrawl.fetch.http import HttpClient
 from topicrawl.fetch.rate_limit import HostLeases, HostRateLimiter, LeaseExpired
@@ -27,9 +29,10 @@ class PoliteFetcher:
     `robots=False` ignores robots.txt, for the user's own site; the delay between requests still applies.
     `on_crawl_delay` is called with a host and the crawl delay of its robots.txt if that is longer than the default. The
     call happens before the page request, so that the delay is stored even if the crawl is interrupted. Redirects to
-    hosts for which `is_in_scope` is false are not followed. `group_delays` adds delays for the hosts of an IP address
-    or of a registered domain, unless the client uses a proxy. If several workers crawl the same hosts, redirects to
-    other hosts are never followed at once: see `share_host_slots`.
+    links for which `is_in_scope` is false are not followed. `group_delays` adds delays for the hosts of an IP address
+    or of a registered domain, unless the client uses a proxy. `host_delays` replaces the delay of some hosts, and
+    `host_clients` sends the requests to some hosts with settings of their own. If several workers crawl the same hosts,
+    redirects to other hosts are never followed at once: see `share_host_slots`.
     """
 
     def __init__(
@@ -39,8 +42,10 @@ class PoliteFetcher:
         delay: float = 1.0,
         robots: bool = True,
         on_crawl_delay: Callable[[str, float], Awaitable[None]] | None = None,
-        is_in_scope: Callable[[str], bool] | None = None,
+        is_in_scope: Callable[[Link], bool] | None = None,
         group_delays: GroupDelays | None = None,
+        host_delays: Mapping[str, float] | None = None,
+        host_clients: HostClients | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
@@ -54,7 +59,8 @@ class PoliteFetcher:
                 fixed_hosts=http.settings.host_overrides,
                 allowed_networks=http.settings.allowed_networks,
             )
-        self._rate_limiter = HostRateLimiter(delay, clock=clock, sleep=sleep)
+        self._rate_limiter = HostRateLimiter(delay, host_delays=host_delays, clock=clock, sleep=sleep)
+        self._host_clients = host_clients
         # Only the product token: with version and contact, no group of a robots.txt would match.
         agent = http.settings.agent.partition("/")[0]
         self._robots = RobotsCache(self._fetch_robots_txt, agent=agent, clock=clock) if robots else None
@@ -70,10 +76,11 @@ class PoliteFetcher:
             return Response(
                 link.url, link.url, at=self.http.clock(), failure=Failure.ADDRESS_BUSY, detail=detail, wait=wait
             )
-        cookies = RedirectCookies(self.http.clock)
+        get_cookies = self._host_clients.get_cookies if self._host_clients is not None else None
+        cookies = RedirectCookies(self.http.clock, get_session_cookies=get_cookies)
         fetch = partial(self._fetch_hop, cookies=cookies)
         try:
-            return await follow_redirects(link.url, fetch, self._can_follow_now, cookies=cookies)
+            return await follow_redirects(link.url, fetch, partial(self._can_follow_now, link), cookies=cookies)
         except LeaseExpired as error:
             detail = f"the lease on {error} expired before the request was sent"
             return Response(link.url, link.url, at=self.http.clock(), failure=Failure.HOST_LEASE_EXPIRED, detail=detail)
@@ -86,22 +93,26 @@ class PoliteFetcher:
         """
         self._rate_limiter.host_leases = host_leases
 
-    def _can_follow_now(self, name: str) -> bool:
-        """Return whether a redirect to the host `name` may be followed at once.
+    def _can_follow_now(self, link: Link, url: str, target: str) -> bool:
+        """Return whether a redirect of a link from `url` to `target` may be followed at once.
 
-        The host must be in scope, and its crawl delay must have passed. Always False if several workers share the
-        hosts.
+        The target must be in scope. The crawl delay of another host must have passed. Redirects to other hosts are
+        never followed if several workers share the hosts.
         """
-        if self._rate_limiter.host_leases is not None:
+        if self.is_in_scope is not None and not self.is_in_scope(Link(target, source=link.source)):
             return False
-        return self._rate_limiter.is_free(name) and (self.is_in_scope is None or self.is_in_scope(f"http://{name}/"))
+        name = get_host(target)
+        if name == get_host(url):
+            return True
+        return self._rate_limiter.host_leases is None and self._rate_limiter.is_free(name)
 
     def get_delay(self, name: str) -> float:
-        """Return the crawl delay of a host in seconds: the default, or a longer Crawl-delay of its robots.txt."""
+        """Return the crawl delay of a host in seconds: its setting, or a longer Crawl-delay of its robots.txt."""
+        delay = self._rate_limiter.get_delay(name)
         if self._robots is None:
-            return self._rate_limiter.delay
+            return delay
         decisions = (self._robots.get_cached(f"{scheme}://{name}") for scheme in ("https", "http"))
-        return max([self._rate_limiter.delay, *(decision.delay for decision in decisions if decision)])
+        return max([delay, *(decision.delay for decision in decisions if decision)])
 
     def get_sitemaps(self, site: str) -> tuple[str, ...]:
         """Return the sitemap URLs in the robots.txt of an origin; empty if the file has not been read."""
@@ -127,11 +138,11 @@ class PoliteFetcher:
                     wait=max(decision.wait or 0.0, self._rate_limiter.seconds_until_free(get_host(url))) or None,
                 )
             delay = decision.delay
-            if self.on_crawl_delay is not None and delay > self._rate_limiter.delay:
+            if self.on_crawl_delay is not None and delay > self._rate_limiter.get_delay(get_host(url)):
                 await self.on_crawl_delay(get_host(url), delay)
         async with self._rate_limiter.acquire_slot(get_host(url), delay) as slot:
             await self._wait_for_group(get_host(url))
-            return await self.http.get(url, observer=slot, cookies=cookies)
+            return await self._send_request(url, observer=slot, cookies=cookies)
 
     async def _fetch_robots_txt(self, url: str) -> Response:
         """Fetch a robots.txt, or a hop of its redirects. Return the failure TIMEOUT if the host grants no lease."""
@@ -141,7 +152,15 @@ class PoliteFetcher:
             return Response(url, url, failure=Failure.TIMEOUT, detail=f"no lease on {name} within the time limit")
         async with self._rate_limiter.acquire_slot(name) as slot:
             await self._wait_for_group(name)
-            return await self.http.get(url, max_bytes=MAX_ROBOTS_BYTES, any_type=True, truncate=True, observer=slot)
+            return await self._send_request(
+                url, max_bytes=MAX_ROBOTS_BYTES, any_type=True, truncate=True, observer=slot
+            )
+
+    async def _send_request(self, url: str, **options: Any) -> Response:
+        """Send a request with the client of the host, or with the client of the crawl."""
+        if self._host_clients is not None and get_host(url) in self._host_clients:
+            return await self._host_clients.get(url, **options)
+        return await self.http.get(url, **options)
 
     async def _wait_for_group(self, host: str) -> None:
         if self.host_groups is not None:

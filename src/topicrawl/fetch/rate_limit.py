@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
 from typing import Protocol, Self
 from weakref import WeakValueDictionary
@@ -40,16 +40,21 @@ class HostLeases(Protocol):
 
 
 class HostRateLimiter:
-    """Rate limiter with one slot per host. `delay` is the minimum number of seconds between two requests to a host."""
+    """Rate limiter with one slot per host.
+
+    `delay` is the minimum number of seconds between two requests to a host. `host_delays` replaces it for some hosts.
+    """
 
     def __init__(
         self,
         delay: float = 1.0,
         *,
+        host_delays: Mapping[str, float] | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self.delay = delay
+        self._host_delays = host_delays or {}
         self.host_leases: HostLeases | None = None  # None: this process is the only worker
         self._clock = clock
         self._sleep = sleep
@@ -62,26 +67,30 @@ class HostRateLimiter:
         """Return the number of hosts with a recorded start time."""
         return len(self._last_starts)
 
+    def get_delay(self, host: str) -> float:
+        """Return the minimum number of seconds between two requests to a host."""
+        return self._host_delays.get(host, self.delay)
+
     def acquire_slot(self, host: str, delay: float | None = None) -> HostSlot:
         """Return the slot of a host as an async context manager, which waits on entry until a request may be sent.
 
-        The delay is `delay` or the default, whichever is longer.
+        The delay is `delay` or the delay of the host, whichever is longer.
         """
         lock = self._locks.get(host)
         if lock is None:
             lock = self._locks[host] = asyncio.Lock()
-        return HostSlot(self, host, max(self.delay, delay or 0.0), lock)
+        return HostSlot(self, host, max(self.get_delay(host), delay or 0.0), lock)
 
     def is_free(self, host: str) -> bool:
         """Return whether a request could be sent now: the slot is free and the delay has passed."""
         start, delay = self._last_starts.get(host, (float("-inf"), 0.0))
         lock = self._locks.get(host)
-        return (lock is None or not lock.locked()) and start + max(self.delay, delay) <= self._clock()
+        return (lock is None or not lock.locked()) and start + max(self.get_delay(host), delay) <= self._clock()
 
     def seconds_until_free(self, host: str) -> float:
         """Return the seconds until the delay since the last request to a host has passed, 0 if it has."""
         start, delay = self._last_starts.get(host, (float("-inf"), 0.0))
-        return max(0.0, start + max(self.delay, delay) - self._clock())
+        return max(0.0, start + max(self.get_delay(host), delay) - self._clock())
 
     async def _wait_until_ready(self, host: str, delay: float) -> None:
         """Sleep until the delay after the last request to a host has passed."""

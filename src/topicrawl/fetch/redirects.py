@@ -10,7 +10,7 @@ from topicrawl.fetch.cookies import RedirectCookies
 from topicrawl.fetch.http_status import REDIRECT_STATUSES
 from topicrawl.fetch.meta_refresh import find_meta_refresh
 from topicrawl.models import Failure, RedirectHop, Response
-from topicrawl.urls import get_host, resolve_url
+from topicrawl.urls import resolve_url
 
 MAX_REDIRECTS = 10
 
@@ -18,16 +18,16 @@ MAX_REDIRECTS = 10
 async def follow_redirects(
     url: str,
     fetch: Callable[[str], Awaitable[Response]],
-    can_follow: Callable[[str], bool] = lambda name: True,
+    can_follow: Callable[[str, str], bool] = lambda url, target: True,
     *,
     follows_refresh: Callable[[str], bool] = lambda target: True,
     cookies: RedirectCookies | None = None,
 ) -> Response:
     """Follow the redirects of a URL; return the final response with all hops, or the failure.
 
-    `fetch` sends one request. `can_follow` says whether a redirect to another host may be followed at once. If not,
-    the redirect response itself is returned as an unfollowed redirect, with the redirect target as its final URL. An
-    HTML page whose meta refresh leads to a URL for which `follows_refresh` is true is a redirect too, and its hop
+    `fetch` sends one request. `can_follow` says whether a redirect from a URL to a target may be followed at once. If
+    not, the redirect response itself is returned as an unfollowed redirect, with the target as its final URL. An HTML
+    page whose meta refresh leads to a URL for which `follows_refresh` is true is a redirect too, and its hop
     contains the page. `cookies` are those that `fetch` sends and receives: a redirect back to an earlier URL is a loop
     only if the request would have the same cookies as before. `seconds` is the sum over all hops, without the time
     spent waiting for a slot of a host.
@@ -57,9 +57,8 @@ async def follow_redirects(
         if failure is not None or target is None:
             response = replace(response, failure=failure, detail=detail, body=b"")
             break
-        is_other_host = get_host(target) != get_host(url)
-        url = target
-        if is_other_host and not can_follow(get_host(target)):
+        source, url = url, target
+        if not can_follow(source, target):
             response = replace(response, is_unfollowed_redirect=True, body=b"")
             break
     if not hops:

@@ -21,7 +21,7 @@ dropped.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from typing import Literal, NamedTuple, Protocol
 
@@ -58,9 +58,29 @@ class FrontierRules:
     delay: float = 1.0  # seconds between the starts of two requests to one host
     parallel: int = 1  # concurrent leases per host; 0: no limit (replay)
     host_pages: int = 0  # completed links per host; 0: no limit
+    host_delays: Mapping[str, float] = field(default_factory=dict)  # delays of single hosts, not in shared crawls
+    host_page_limits: Mapping[str, int] = field(default_factory=dict)  # page limits of single hosts; 0: no limit
     lease_seconds: float = 300.0  # duration of a lease; live crawls do not use the default
     attempts: int = 3  # leases of one link that may end without a result before the link is set aside
     capacity: int = 0  # waiting links; the worst links beyond it are dropped; 0: no limit
+
+    @property
+    def limits_pages(self) -> bool:
+        """Whether any host has a page limit."""
+        return self.host_pages > 0 or any(self.host_page_limits.values())
+
+    def get_delay(self, host: str) -> float:
+        """Return the minimum delay of a host."""
+        return self.host_delays.get(host, self.delay)
+
+    def get_page_limit(self, host: str) -> float:
+        """Return the page limit of a host, or infinity.
+
+        >>> rules = FrontierRules(host_pages=9, host_page_limits={"a.org": 0, "b.org": 3})
+        >>> [rules.get_page_limit(host) for host in ("a.org", "b.org", "c.org")]
+        [inf, 3, 9]
+        """
+        return self.host_page_limits.get(host, self.host_pages) or inf
 
 
 @dataclass(frozen=True, slots=True)

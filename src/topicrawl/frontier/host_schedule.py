@@ -134,7 +134,7 @@ class HostSchedule:
 
     def __init__(self, rules: FrontierRules) -> None:
         self._max_leases = rules.parallel or inf
-        self._host_pages = rules.host_pages or inf
+        self._rules = rules
         self._ready: HostHeap[LinkRank] = HostHeap()
         self._delayed: HostHeap[float] = HostHeap()
         self._expected: HostHeap[LinkRank] = HostHeap()  # not ready, but soon: see `LeaseLimits`
@@ -142,11 +142,11 @@ class HostSchedule:
 
     def is_budget_spent(self, host: HostState, *, credit: int = 0) -> bool:
         """Return whether the page budget of the host is used up, without counting `credit` of its pages."""
-        return host.pages - credit >= self._host_pages
+        return host.pages - credit >= self._rules.get_page_limit(host.name)
 
     def update_host(self, host: HostState, now: float) -> None:
         """Reschedule a host after a change: as ready, as delayed, or not at all if no link of it may be leased."""
-        rank = host.best_rank if host.pages + host.leased < self._host_pages else None
+        rank = host.best_rank if host.pages + host.leased < self._rules.get_page_limit(host.name) else None
         ready_at = host.ready_at
         has_slot = host.leased < self._max_leases
         is_ready = has_slot and ready_at <= now

@@ -204,7 +204,7 @@ class MemoryFrontier(MemoryFrontierReader):
     async def set_host_delay(self, host: str, delay: float) -> None:
         """Set the crawl delay of a host. The delay of the rules is the minimum."""
         now, host_state = self._start_operation(), self._get_host(host)
-        host_state.delay = max(self._rules.delay, delay)
+        host_state.delay = max(self._rules.get_delay(host), delay)
         self._schedule.update_host(host_state, now)
 
     async def block(self, host: str, until: float) -> None:
@@ -286,7 +286,7 @@ class MemoryFrontier(MemoryFrontierReader):
         """Return the state of a host, and create it for a new host."""
         host = self._hosts.get(name)
         if host is None:
-            host = self._hosts[name] = HostState(name, len(self._hosts), self._rules.delay)
+            host = self._hosts[name] = HostState(name, len(self._hosts), self._rules.get_delay(name))
             self._hosts_by_number.append(host)
             self._queues.append([])
             self._queue_sizes.append(0)

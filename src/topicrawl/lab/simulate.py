@@ -106,7 +106,9 @@ def prepare_crawl(web: Recording | ParsedWeb, task: Task) -> Crawl:
         find_duplicate=deduplicating_sink.duplicates.find_duplicate if deduplicating_sink is not None else None,
         clock=lambda: 0.0,
         stores_score_parts=task.judgements,
-        link_filter=LinkFilter(scope=None if task.open_world else web.contains, obeys_directives=False),
+        link_filter=LinkFilter(
+            scope=None if task.open_world else lambda link: web.contains(link.url), obeys_directives=False
+        ),
     )
     return Crawl(context, CrawlLimits(fetches=task.fetches, concurrency=1, attempts=1))
 

@@ -12,10 +12,8 @@ from msgspec.structs import replace
 
 from topicrawl.builder import load_topic_and_settings
 from topicrawl.collection.browsing_sessions import BrowsingLog
-from topicrawl.engine.http_setup import build_http_settings
+from topicrawl.engine.http_setup import open_fetcher
 from topicrawl.errors import DamagedError
-from topicrawl.fetch.http import HttpClient
-from topicrawl.fetch.polite import PoliteFetcher
 from topicrawl.models import Failure, Link, Response
 from topicrawl.web.collections import OpenCollection
 
@@ -37,12 +35,12 @@ async def load_page(opened: OpenCollection, browsing: BrowsingLog, url: str) -> 
 async def _fetch_page(opened: OpenCollection, url: str) -> Response:
     """Fetch a page with the settings of the crawl, and follow redirects. The response may have a failure."""
     _, settings = load_topic_and_settings(opened.directory, {})
-    # A user reads web pages only, so documents and feeds are not requested.
+    # A user reads web pages only, so documents and feeds are not requested. Users of the web page do not get the
+    # credentials of the crawl.
     settings = dataclasses.replace(
-        settings, timeout=min(settings.timeout, _MAX_TIMEOUT), documents=False, sitemaps=False
+        settings, timeout=min(settings.timeout, _MAX_TIMEOUT), documents=False, sitemaps=False, hosts={}
     )
-    async with HttpClient(build_http_settings(settings)) as http:
-        polite = PoliteFetcher(http, delay=settings.delay, robots=settings.robots)
+    async with open_fetcher(settings) as polite:
         response = await polite(Link(url))
         for _ in range(_MAX_REDIRECTS):
             if not response.is_unfollowed_redirect:

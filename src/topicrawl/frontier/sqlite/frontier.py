@@ -151,7 +151,7 @@ class SqliteFrontier(SqliteFrontierReader):
         host.leased -= 1
         host.refund_delay(completion.unused)
         host.postpone(now, completion.wait)
-        if self._rules.host_pages or completion.wait > self._rules.delay:
+        if self._rules.limits_pages or completion.wait > self._rules.get_delay(host.name):
             # A shorter wait need not be saved: after a crash every host waits for its delay.
             self._hosts.save_hosts([host])
         self._links.complete(lease.item, str(completion.reason))
@@ -235,11 +235,11 @@ class SqliteFrontier(SqliteFrontierReader):
         """Set the crawl delay of a host. The delay of the rules is the minimum."""
         now = self._start_operation()
         cached = self._hosts.get_cached(host)
-        if cached is not None and cached.delay == max(self._rules.delay, delay):
+        if cached is not None and cached.delay == max(self._rules.get_delay(host), delay):
             return
         with self._transaction(now):
             host_state = self._hosts.track_change(self._hosts.get_or_create(host))
-            host_state.delay = max(self._rules.delay, delay)
+            host_state.delay = max(self._rules.get_delay(host), delay)
             self._hosts.save_hosts([host_state])
 
     async def block(self, host: str, until: float) -> None:

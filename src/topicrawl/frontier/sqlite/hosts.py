@@ -141,7 +141,7 @@ class FrontierHostStore:
 
     def _create_host(self, name: str) -> HostState:
         """Create a host in memory and insert its row. Must be called inside a transaction."""
-        host = HostState(name, self.total, self._rules.delay)
+        host = HostState(name, self.total, self._rules.get_delay(name))
         self._database.execute(_INSERT, (host.number, name))
         self.total += 1
         self._changed[host.number] = (host, None)
@@ -157,7 +157,7 @@ class FrontierHostStore:
     def _restore_host(self, row: HostRow) -> HostState:
         """Build a host from its row, without its best link."""
         number, name, delay, last, hold, wait, blocked, pages = row
-        host = HostState(name, number, max(self._rules.delay, delay or 0.0), pages=pages)
+        host = HostState(name, number, max(self._rules.get_delay(name), delay or 0.0), pages=pages)
         host.last_lease = max(-inf if last is None else last, self._last_crash)
         host.hold_seconds = wait or 0.0
         host.hold_until = -inf if hold is None else hold
@@ -167,7 +167,7 @@ class FrontierHostStore:
 
     def _to_row(self, host: HostState) -> tuple[float | None, ...]:
         """Return the parameters of the `UPDATE` statement."""
-        delay = host.delay if host.delay > self._rules.delay else None
+        delay = host.delay if host.delay > self._rules.get_delay(host.name) else None
         return delay, host.last_lease, host.hold_until, host.hold_seconds, host.blocked_until, host.pages, host.number
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from math import inf
 
@@ -15,7 +16,13 @@ _SET_ATTEMPTS = "UPDATE links SET attempts = leased.attempts FROM leased WHERE l
 _SET_ASIDE = "UPDATE links SET state = 3, reason = ? WHERE seq IN (SELECT seq FROM leased WHERE attempts >= ?)"
 _DROP_SPENT = """
     UPDATE links SET state = 3, reason = ?
-    WHERE state = 0 AND host IN (SELECT number FROM hosts WHERE pages >= ?)
+    WHERE state = 0 AND host IN (
+        SELECT number FROM hosts WHERE pages >= ? AND name NOT IN (SELECT value FROM json_each(?))
+    )
+"""
+_DROP_SPENT_HOST = """
+    UPDATE links SET state = 3, reason = ?
+    WHERE state = 0 AND host = (SELECT number FROM hosts WHERE name = ? AND pages >= ?)
 """
 _START_SESSION = """
     UPDATE crawl SET openings = openings + 1, closed = 0, crashed = ?, dropped = dropped + ?,
@@ -48,12 +55,23 @@ def start_session(database: FrontierDatabase, rules: FrontierRules, clock: Monot
             # The last reading of the clock is unknown. The minimum ensures that no host waits longer than requested.
             database.execute("UPDATE hosts SET last = min(last, ?), hold = min(hold, ? + wait)", (now, now))
             crashed = now
-        if rules.host_pages:
+        if rules.limits_pages:
             if not counted:
                 _recount_pages(database)
-            dropped += database.execute(_DROP_SPENT, (Refusal.HOST_BUDGET.value, rules.host_pages)).rowcount
-        database.execute(_START_SESSION, (crashed, dropped, clock.offset, clock.last_external, bool(rules.host_pages)))
+            dropped += _drop_spent_hosts(database, rules)
+        database.execute(_START_SESSION, (crashed, dropped, clock.offset, clock.last_external, rules.limits_pages))
     return openings + 1, -inf if crashed is None else crashed
+
+
+def _drop_spent_hosts(database: FrontierDatabase, rules: FrontierRules) -> int:
+    """Drop the waiting links of hosts whose page budget is used up. Return their number."""
+    reason, limits, dropped = Refusal.HOST_BUDGET.value, rules.host_page_limits, 0
+    if rules.host_pages:
+        dropped += database.execute(_DROP_SPENT, (reason, rules.host_pages, json.dumps(list(limits)))).rowcount
+    for name, pages in limits.items():
+        if pages:
+            dropped += database.execute(_DROP_SPENT_HOST, (reason, name, pages)).rowcount
+    return dropped
 
 
 def _recount_pages(database: FrontierDatabase) -> None:
