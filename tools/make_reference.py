@@ -12,7 +12,7 @@ import click
 
 from topicrawl import cli, models, strategies
 from topicrawl.cli import crawl_metrics
-from topicrawl.cli.crawl import format_default
+from topicrawl.cli.setting_options import format_default
 from topicrawl.cli.strategies import describe_strategy
 from topicrawl.collection.export.rows import list_columns
 from topicrawl.lab import bootstrap, oracle, rank_correlation, sampled_recall
@@ -52,11 +52,13 @@ def render_help(command: click.Command, parent: click.Context, name: str, level:
 def render_settings() -> str:
     """Render the reference of the settings."""
     text = "# Settings\n\nEach setting is an option of `topicrawl crawl` (`host_pages` is `--host-pages`) and a key of "
-    text += "the TOML file given with `--config`. Options override the file.\n\n"
+    text += "the settings file: `topicrawl.toml` in the current directory, or the file given with `--config`. "
+    text += "Options override the file. The table `hosts` can only be in the file: see "
+    text += "[Limit a crawl](../how-to/limit-a-crawl.md#settings-of-single-hosts).\n\n"
     text += "| setting | type | default | description |\n|---|---|---|---|\n"
     for name, setting in list_settings().items():
         default = format_default(setting.default)
-        kind = "list of str" if setting.kind is tuple else setting.kind.__name__
+        kind = "list of str" if setting.kind is tuple else "table" if setting.kind is dict else setting.kind.__name__
         text += f"| `{name}` | {kind} | {default} | {setting.help.replace('|', chr(92) + '|')} |\n"
     return text
 

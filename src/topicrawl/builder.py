@@ -105,14 +105,18 @@ async def open_crawl(
 
 @asynccontextmanager
 async def open_recrawl(
-    directory: Path, *, forget_after: float = 0.0, clock: Callable[[], float] = time.time
+    directory: Path,
+    overrides: Mapping[str, object] | None = None,
+    *,
+    forget_after: float = 0.0,
+    clock: Callable[[], float] = time.time,
 ) -> AsyncIterator[Recrawl]:
-    """Open the crawl in a directory to revisit its pages.
+    """Open the crawl in a directory to revisit its pages. Settings in `overrides` replace the stored ones.
 
     Links that failed or led to irrelevant pages may be fetched again after `forget_after` seconds (0: never). The
     stored reason why the crawl stopped does not change.
     """
-    topic, settings = load_topic_and_settings(directory, {})
+    topic, settings = load_topic_and_settings(directory, overrides or {})
     options = _RecrawlOptions(clock, forget_after)
     async with _open_components(directory, topic, (), settings, recrawl_options=options) as components:
         assert components.recrawl is not None

@@ -67,7 +67,9 @@ def test_a_redirect_to_another_host_does_not_get_the_session(monkeypatch: pytest
         if request.host.startswith("a.test"):
             port = request.host.rpartition(":")[2]
             reply = make_redirect(f"http://b.test:{port}/next")
-            return Reply(reply.body, reply.status, headers={**reply.headers, "Set-Cookie": f"session=new-{SECRET}; Path=/"})
+            return Reply(
+                reply.body, reply.status, headers={**reply.headers, "Set-Cookie": f"session=new-{SECRET}; Path=/"}
+            )
         return Reply(b"<p>page")
 
     host = HostSettings(cookies={"session": "${WIKI_SECRET}"}, headers={"X-Key": "${WIKI_SECRET}"}, allow_http=True)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import logging
 import re
+import shlex
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from topicrawl import topic as topics
 from topicrawl.cli import EXIT_INTERRUPTED
+from topicrawl.cli.completion import add_completion_options, check_completion_options, send_notices
 from topicrawl.cli.event_loop import install_signal_handlers, run_async
 from topicrawl.cli.logs import LoggingSession, log_to_file
 from topicrawl.cli.observability import (
@@ -26,12 +28,13 @@ from topicrawl.cli.observability import (
     warn_about_password,
 )
 from topicrawl.cli.progress import CrawlDisplay, CrawlProgress, LogDisplay, select_display
+from topicrawl.cli.setting_options import add_config_option, add_setting_options, get_given_settings, load_config
 from topicrawl.engine.limits import StopReason
-from topicrawl.errors import SeedError, TopicError
+from topicrawl.errors import SeedError, TopicError, TopicrawlError
 from topicrawl.frontier.base import FrontierCounts
 from topicrawl.models import Failure
 from topicrawl.seeds.election import ElectionResult
-from topicrawl.settings import Settings, list_settings, load_settings_file, parse_seed_urls, resolve_goals
+from topicrawl.settings import Settings, list_settings, parse_seed_urls, resolve_goals
 from topicrawl.topic import Topic
 
 if TYPE_CHECKING:
@@ -47,38 +50,6 @@ _FAILURE_ADVICE: dict[str, str] = {
     Failure.ROBOTS: "the robots.txt of the hosts forbids it; give other seeds",
 }
 _DISPLAY_INTERVAL = 0.25  # seconds between two updates of the display
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def format_default(value: object) -> str:
-    """Return the default value of a setting for the help text.
-
-    >>> format_default(()), format_default(None), format_default(1.0)
-    ('none', 'auto', '1.0')
-    """
-    if value is None:
-        return "auto"
-    return "none" if value in ("", ()) else str(value)
-
-
-def _add_setting_options(function: Function) -> Function:
-    """Add an option for every setting. The value of an option that the user does not give is None."""
-    for name, known in reversed(list_settings().items()):
-        option = "--" + name.replace("_", "-")
-        if known.kind is bool:
-            option = f"{option}/--no-{name}"
-        decorate = click.option(
-            option,
-            name,
-            type=None if known.kind in (bool, tuple) else known.kind,
-            multiple=known.kind is tuple,
-            default=None,
-            metavar={int: "N", float: "X", str: "TEXT", tuple: "TEXT"}.get(known.kind),
-            help=f"{known.help} [default: {format_default(known.default)}]",
-        )
-        function = decorate(function)
-    return function
 
 
 @click.command("crawl")
@@ -97,10 +68,12 @@ def _add_setting_options(function: Function) -> Function:
 @click.option(
     "--out", type=click.Path(path_type=Path), help="The directory of the crawl. [default: the name of the topic]"
 )
-@click.option("--config", type=click.Path(path_type=Path), help="A TOML file with settings; options override it.")
+@add_config_option
 @click.option("--json", "as_json", is_flag=True, help="Write events as JSON lines to standard output.")
+@click.option("--dry-run", is_flag=True, help="Show which URLs would be requested first, and send no request.")
+@add_completion_options
 @add_observability_options
-@_add_setting_options
+@add_setting_options
 def crawl_command(**options: Any) -> None:
     """Crawl the web for a topic into a directory. If the directory already contains a crawl, resume it.
 
@@ -115,12 +88,17 @@ def crawl_command(**options: Any) -> None:
       topicrawl crawl dengue --seed https://www.who.int/ --strategy nb4_ordered --examples ex.tsv --learn-from old-crawl
     """
     settings = list_settings()
-    given = {name: value for name, value in options.items() if name in settings and value not in (None, ())}
+    given = get_given_settings(options)
+    check_completion_options(options)
+    is_dry_run = options.pop("dry_run")
     with LoggingSession(options["log_format"]) as logging_session:
         others = {name: value for name, value in options.items() if name not in settings}
         crawl_options = CrawlOptions(**others, setting_options=given)
         warn_about_password(crawl_options.setting_options.get("frontier", ""))
         resolved = _resolve_crawl(crawl_options)
+        if is_dry_run:
+            _show_first_requests(crawl_options, resolved)
+            return
         sys.exit(run_async(run_crawl(crawl_options, resolved, _find_seeds(crawl_options, resolved), logging_session)))
 
 
@@ -138,6 +116,8 @@ class CrawlOptions:
     as_json: bool
     metrics: str  # address of the metrics server; "": none
     log_format: str
+    on_completion: str  # command that runs at the end; "": none
+    webhook: str  # URL that gets a summary at the end; "": none
     setting_options: Mapping[str, Any]  # settings that the user gave as options
 
     @property
@@ -208,9 +188,7 @@ def _resolve_crawl(options: CrawlOptions) -> tuple[Path, Topic, Settings]:
 
     topic = options.load_topic()
     directory = options.resolve_directory(topic)
-    given: dict[str, Any] = resolve_goals(
-        {**(load_settings_file(options.config) if options.config else {}), **options.setting_options}
-    )
+    given: dict[str, Any] = resolve_goals({**load_config(options.config), **options.setting_options})
     if contains_crawl(directory):
         stored_topic, settings = load_topic_and_settings(directory, given)
         if topic is not None:
@@ -225,6 +203,23 @@ def _resolve_crawl(options: CrawlOptions) -> tuple[Path, Topic, Settings]:
         pages = run_async(load_page_limit(settings.frontier, directory))
         settings = settings if pages is None else replace(settings, pages=pages)
     return directory, topic, settings
+
+
+def _show_first_requests(options: CrawlOptions, resolved: tuple[Path, Topic, Settings]) -> None:
+    """Print which URLs the crawl would request first. Search engines are not queried."""
+    from topicrawl.cli.dry_run import plan_first_requests
+    from topicrawl.cli.seed_search import load_saved_seeds
+
+    directory, topic, settings = resolved
+    is_resumed, text = contains_crawl(directory), options.read_seed_file()
+    seeds = options.collect_seed_urls()
+    if text.lstrip().startswith("{"):
+        seeds += [seed.url for seed in load_saved_seeds(text, str(options.seed_file)).selected_seeds]
+    if not seeds and not is_resumed:
+        raise SeedError(
+            f"the crawl would query search engines for seeds: see `topicrawl seeds {shlex.quote(topic.name)}`"
+        )
+    plan_first_requests(directory, seeds, settings, is_resumed=is_resumed).print(as_json=options.as_json)
 
 
 def _find_seeds(options: CrawlOptions, resolved: tuple[Path, Topic, Settings]) -> ElectionResult | None:
@@ -249,7 +244,36 @@ async def run_crawl(
     found: ElectionResult | None,
     logging_session: LoggingSession,
 ) -> int:
-    """Run a crawl, show its progress and its summary, and return the exit code.
+    """Run a crawl, send the notices at its end, and return the exit code. See `_run_until_stopped`."""
+    started = time.monotonic()
+    try:
+        code, result = await _run_until_stopped(options, resolved, found, logging_session)
+    except TopicrawlError as error:
+        result = {"exit_code": error.exit_code, "error": str(error)}
+        await _send_crawl_notices(options, resolved, {**result, "seconds": round(time.monotonic() - started, 1)})
+        raise
+    result = {"exit_code": code, **result, "seconds": round(time.monotonic() - started, 1)}
+    await _send_crawl_notices(options, resolved, result)
+    return code
+
+
+async def _send_crawl_notices(
+    options: CrawlOptions, resolved: tuple[Path, Topic, Settings], result: Mapping[str, object]
+) -> None:
+    """Send the notices at the end of a crawl."""
+    directory, topic, settings = resolved
+    notices = {"on_completion": options.on_completion, "webhook": options.webhook}
+    summary = {"event": "completed", "directory": str(directory), "topic": topic.name, **result}
+    await send_notices(notices, summary, settings)
+
+
+async def _run_until_stopped(
+    options: CrawlOptions,
+    resolved: tuple[Path, Topic, Settings],
+    found: ElectionResult | None,
+    logging_session: LoggingSession,
+) -> tuple[int, dict[str, object]]:
+    """Run a crawl, show its progress and its summary. Return the exit code and the result for notices.
 
     `resolved` contains the directory, topic and settings; `found` contains the seeds from search engines, if any.
     """
@@ -275,10 +299,11 @@ async def run_crawl(
                     click.echo(f"metrics at {address}", err=True)
                 stop = await _show_visits(crawl, progress, display, directory=directory)
     _print_summary(options, directory, stop, progress)
+    result = {"reason": str(stop), "pages": progress.pages, "relevant": progress.relevant}
     if stop == StopReason.INTERRUPTED:
-        return EXIT_INTERRUPTED
+        return EXIT_INTERRUPTED, result
     # In a shared crawl, the other workers may have fetched all pages.
-    return 0 if progress.pages or settings.frontier else EXIT_NOTHING_FETCHED
+    return 0 if progress.pages or settings.frontier else EXIT_NOTHING_FETCHED, result
 
 
 def contains_crawl(directory: Path) -> bool:

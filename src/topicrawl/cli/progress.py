@@ -113,6 +113,11 @@ class CrawlProgress:
         )
 
     @property
+    def pages_text(self) -> str:
+        """Number of stored pages, with the limit if there is one and it is not below the number."""
+        return f"{self.pages} of {self.page_goal}" if self.page_goal >= max(1, self.pages) else str(self.pages)
+
+    @property
     def relevant_text(self) -> str:
         """Number of relevant pages, with the limit if there is one."""
         if not self.relevant_goal:
@@ -121,10 +126,9 @@ class CrawlProgress:
 
     def format_line(self, counts: FrontierCounts) -> str:
         """Return the progress as one line of text."""
-        goal = f" of {self.page_goal}" if self.page_goal else ""
         failed = sum(self.failures.values())
         return (
-            f"{self.pages}{goal} pages, {self.relevant_text} relevant ({self.harvest:.0%}), "
+            f"{self.pages_text} pages, {self.relevant_text} relevant ({self.harvest:.0%}), "
             f"{self.pages_per_second:.1f}/s, "
             f"{len(self.hosts)} hosts, {counts.waiting} links waiting, {failed} failed, {self.eta} left"
             + (
@@ -315,10 +319,9 @@ class TerminalDisplay:
         from rich.table import Table
 
         table = Table.grid(padding=(0, 2))
-        goal = f" of {tally.page_goal}" if tally.page_goal else ""
         failed = ", ".join(f"{name} {count}" for name, count in tally.failures.most_common(4)) or "none"
         rows = {
-            "pages": f"{tally.pages}{goal}, {tally.pages_per_second:.1f} per second, {tally.eta} left",
+            "pages": f"{tally.pages_text}, {tally.pages_per_second:.1f} per second, {tally.eta} left",
             "harvest": f"{tally.relevant_text} relevant, {tally.harvest:.0%} of the pages",
             "recall": tally.recall_estimate.summary if tally.recall_estimate is not None else "",
             "hosts": f"{len(tally.hosts)} visited, {crawl.in_flight} fetches in flight",

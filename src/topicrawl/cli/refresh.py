@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from topicrawl.cli import EXIT_INTERRUPTED
+from topicrawl.cli.completion import add_completion_options, check_completion_options, send_notices
 from topicrawl.cli.datetime_param import DateTimeParam
+from topicrawl.cli.setting_options import add_network_options, collect_network_settings
 from topicrawl.engine.limits import StopReason
 from topicrawl.errors import CollectionError, UsageError
 
@@ -68,6 +70,8 @@ _PROGRESS_INTERVAL = 5.0  # seconds between two lines of progress
     help="With --since: minimum relevance of the pages. [default: the threshold of the topic]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@add_completion_options
+@add_network_options
 def refresh_command(directory: Path, **options: Any) -> None:
     """Revisit the pages of a crawl. Relevant pages that change often come first.
 
@@ -83,6 +87,7 @@ def refresh_command(directory: Path, **options: Any) -> None:
     """
     from topicrawl.collection.directory import contains_crawl
 
+    check_completion_options(options)
     if not contains_crawl(directory):
         raise CollectionError(f"there is no crawl in {directory}: create one with `topicrawl crawl`")
     if options["since"] is not None:
@@ -103,6 +108,8 @@ def refresh_command(directory: Path, **options: Any) -> None:
         options["policy"],
         options["forget"] * _SECONDS_PER_DAY,
         options["as_json"],
+        collect_network_settings(options),
+        {name: options[name] for name in ("on_completion", "webhook")},
     )
     sys.exit(run_async(run_refresh(refresh_options)))
 
@@ -117,6 +124,8 @@ class RefreshOptions:
     policy: str = "balanced"
     forget: float = 90 * _SECONDS_PER_DAY  # seconds
     as_json: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)  # settings that replace those of the crawl
+    notices: Mapping[str, str] = field(default_factory=dict)  # options of `add_completion_options`
 
 
 async def run_refresh(options: RefreshOptions, clock: Callable[[], float] = time.time) -> int:
@@ -125,7 +134,7 @@ async def run_refresh(options: RefreshOptions, clock: Callable[[], float] = time
     from topicrawl.collection.history import load_revisit_candidates
     from topicrawl.recrawl.schedule import build_round_fact, load_round, select_due_pages
 
-    async with open_recrawl(options.directory, forget_after=options.forget, clock=clock) as recrawl:
+    async with open_recrawl(options.directory, options.settings, forget_after=options.forget, clock=clock) as recrawl:
         store = recrawl.sink.collection.store
         pages = load_revisit_candidates(store)
         round_ = load_round(store, pages, options.pages, clock())
@@ -139,8 +148,13 @@ async def run_refresh(options: RefreshOptions, clock: Callable[[], float] = time
             stop = await _run_visits(recrawl.build_crawl(count, options.seconds), display)
         if stop != StopReason.INTERRUPTED:
             store.set_facts(build_round_fact(round_, clock()))
+        outcomes, settings = dict(recrawl.sink.outcomes), recrawl.settings
     display.stop(stop, options.directory)
-    return EXIT_INTERRUPTED if stop == StopReason.INTERRUPTED else 0
+    code = EXIT_INTERRUPTED if stop == StopReason.INTERRUPTED else 0
+    if options.notices:
+        summary = {"event": "completed", "directory": str(options.directory), "exit_code": code, "reason": str(stop)}
+        await send_notices(options.notices, {**summary, "outcomes": outcomes}, settings)
+    return code
 
 
 async def _run_visits(crawl: Crawl, display: _RefreshDisplay) -> StopReason:

@@ -13,6 +13,7 @@ import click
 from msgspec import to_builtins
 
 from topicrawl.cli.event_loop import run_async
+from topicrawl.cli.setting_options import add_network_options, build_network_settings
 from topicrawl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ _PROGRESS_INTERVAL = 1.0  # seconds between two lines of progress
     help="Index all pages of the directories, or only the relevant ones again; stored in the index.",
 )
 @click.option("--token", default="", envvar="TOPICRAWL_TOKEN", help="The token for servers that require one.")
-@click.option("--allow-net", multiple=True, metavar="TEXT", help="A private network that may be accessed.")
+@add_network_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def search_command(query: str, sources: tuple[str, ...], **options: Any) -> None:
     """Search the pages of crawls. SOURCES are directories of crawls and URLs of other servers.
@@ -104,11 +105,10 @@ async def _run_search(
 
 def _open_servers(sources: Sequence[str], options: dict[str, Any]) -> tuple[LocalServer, list[SearchServer]]:
     """Return the server of the local collections, and the list of all servers."""
-    from topicrawl.fetch.guard import parse_networks
-    from topicrawl.fetch.http_settings import HttpSettings
+    from topicrawl.engine.http_setup import build_http_settings
     from topicrawl.search import LocalServer, RemoteServer
 
-    settings = HttpSettings(allowed_networks=parse_networks(options["allow_net"]))
+    settings = build_http_settings(build_network_settings(options))
     peers = [name for name in sources if name.startswith(_SERVER_SCHEMES)]
     local = LocalServer([Path(name) for name in sources if name not in peers])
     return local, [local, *(RemoteServer(address, settings, token=options["token"]) for address in peers)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import click
 
@@ -20,6 +20,7 @@ from topicrawl.settings import Settings
 from topicrawl.topic import Topic
 
 RESULTS_PER_ENGINE = 20  # default number of results
+SEARCH_TIMEOUT = 20.0  # seconds for one query, if the user gives no other timeout
 _PAUSE = 1.1  # seconds between two queries to the same engine, because some allow one per second
 _MAX_PAGES_READ = 60  # maximum number of pages that are fetched for their links
 MINUS = "-"  # as negative query: the words of the topic with a minus sign
@@ -36,11 +37,7 @@ class SeedQuery:
     votes: int | None = None  # None: two, or one if a single engine answers
     negative: str = ""
     important: str = ""  # hits or pagerank
-    timeout: float = 20.0
-    contact: str = ""
-    allow_net: tuple[str, ...] = ()
-    proxy: str = ""
-    delay: float = 1.0  # seconds between two requests to a host
+    settings: Settings = field(default_factory=lambda: Settings(timeout=SEARCH_TIMEOUT))
 
 
 def find_seeds(query: SeedQuery) -> ElectionResult:
@@ -70,25 +67,19 @@ async def _query_engines(query: SeedQuery) -> ElectionResult:
     A page needs `query.votes` votes; by default two, or one if a single engine answers.
     """
     # Imported here, because `--help` does not need the HTTP client.
-    from topicrawl.fetch.guard import parse_networks
-    from topicrawl.fetch.http_settings import HttpSettings
+    from topicrawl.engine.http_setup import build_http_settings
     from topicrawl.seeds.clients import build_engine_access
 
-    settings = HttpSettings(
-        contact=query.contact,
-        total_timeout=query.timeout,
-        proxy=query.proxy,
-        allowed_networks=parse_networks(query.allow_net),
-    )
-    engines = build_providers(query.engines, build_engine_access(settings, query.searxng))
+    timeout = query.settings.timeout
+    engines = build_providers(query.engines, build_engine_access(build_http_settings(query.settings), query.searxng))
     click.echo(f"querying {', '.join(engine.name for engine in engines)}", err=True)
-    positive_answers = await collect_answers(engines, query.words, query.number, query.timeout)
+    positive_answers = await collect_answers(engines, query.words, query.number, timeout)
     votes = query.votes or max(1, min(DEFAULT_VOTES, len(get_voting_engines(positive_answers))))
     seeds = elect_seeds(positive_answers, votes)
     all_answers = [(query.words, answer) for answer in positive_answers]
     if negative_words := _build_negative_query(query):
         await asyncio.sleep(_PAUSE)
-        negative_answers = await collect_answers(engines, negative_words, query.number, query.timeout)
+        negative_answers = await collect_answers(engines, negative_words, query.number, timeout)
         seeds += elect_irrelevant_seeds(
             negative_answers, seeds, min(votes, max(1, len(get_voting_engines(negative_answers))))
         )
@@ -102,13 +93,11 @@ def _build_negative_query(query: SeedQuery) -> str:
 
 def _rank_by_links(found: ElectionResult, query: SeedQuery) -> ElectionResult:
     """Fetch the elected pages politely, and rank each group by the links between the pages (`query.important`)."""
-    from topicrawl.cli.topic_examples import ExamplePageReader, LiveFetchOptions
+    from topicrawl.cli.topic_examples import ExamplePageReader
     from topicrawl.seeds.link_ranking import rank_seeds
 
     urls = [seed.url for seed in found.seeds if seed.group != SeedGroup.IRRELEVANT][:_MAX_PAGES_READ]
-    pages = ExamplePageReader(
-        None, LiveFetchOptions(query.contact, query.delay, query.allow_net, query.proxy)
-    ).read_pages(urls)
+    pages = ExamplePageReader(None, query.settings).read_pages(urls)
     links = {url: [link.url for link in page.links] for url, page in pages.items()}
     return replace(found, seeds=tuple(rank_seeds(found.seeds, links, query.important)))
 
@@ -142,10 +131,7 @@ def find_crawl_seeds(topic: Topic, settings: Settings, *, as_json: bool) -> Elec
             topic.name,
             settings.engine,
             settings.searxng,
-            timeout=settings.timeout,
-            contact=settings.contact,
-            allow_net=settings.allow_net,
-            proxy=settings.proxy,
+            settings=settings,
         )
     )
     scope = settings.build_scope()

@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from topicrawl.cli.seed_search import RESULTS_PER_ENGINE, SeedQuery, find_seeds, print_seeds
+from topicrawl.cli.seed_search import RESULTS_PER_ENGINE, SEARCH_TIMEOUT, SeedQuery, find_seeds, print_seeds
+from topicrawl.cli.setting_options import add_network_options, build_network_settings
 from topicrawl.database import translate_errors, write_text_file
 from topicrawl.errors import SeedError
 from topicrawl.seeds.election import ElectionResult
 from topicrawl.seeds.voting import RANKING_METHODS
-from topicrawl.settings import Settings
 
 
 @click.command("seeds")
@@ -37,17 +37,7 @@ from topicrawl.settings import Settings
     "--examples", type=click.Path(path_type=Path), help="A file for `crawl --examples`, one page per line: url⇥label."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print all details as JSON.")
-@click.option("--timeout", type=click.FloatRange(0.1, 600), default=20.0, show_default=True, help="Seconds per query.")
-@click.option(
-    "--delay",
-    type=click.FloatRange(0),
-    default=Settings.delay,
-    show_default=True,
-    help="Seconds between two requests to a host.",
-)
-@click.option("--contact", default="", metavar="TEXT", help="Your address, sent to every host in the user agent.")
-@click.option("--proxy", default="", metavar="URL", help="An HTTP proxy for all requests.")
-@click.option("--allow-net", multiple=True, metavar="TEXT", help="A private network that may be accessed.")
+@add_network_options
 def seeds_command(**options: Any) -> None:
     """Query search engines for pages about a topic, and choose the seeds by a vote of the engines.
 
@@ -96,8 +86,6 @@ def _build_query(options: dict[str, Any]) -> SeedQuery:
         raise SeedError("the negative query is empty: write some words, or - for the words of the topic with a minus")
     if options["out"] is not None and options["out"] == options["examples"]:
         raise SeedError("--out and --examples are the same file: give two different files")
-    # `Settings` checks these options in the same way as for a crawl.
-    Settings(contact=options["contact"], proxy=options["proxy"], allow_net=options["allow_net"])
     return SeedQuery(
         words=" ".join(options["words"].split()),
         engines=options["engines"],
@@ -106,11 +94,7 @@ def _build_query(options: dict[str, Any]) -> SeedQuery:
         votes=options["votes"],
         negative=options["negative"].strip(),
         important=options["important"] or "",
-        timeout=options["timeout"],
-        contact=options["contact"],
-        allow_net=options["allow_net"],
-        proxy=options["proxy"],
-        delay=options["delay"],
+        settings=build_network_settings(options, timeout=SEARCH_TIMEOUT),
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from topicrawl.cli.event_loop import run_async
+from topicrawl.cli.setting_options import add_network_options, format_options, get_given_settings, load_config
 from topicrawl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,14 +30,15 @@ _REQUIRED_LIBRARIES = ("starlette", "uvicorn", "jinja2")
 @click.option(
     "--token/--no-token", default=None, help="Require a token. [default: if other machines can reach the server]"
 )
-@click.option("--config", type=click.Path(path_type=Path), help="A TOML file with settings for crawls started here.")
 @click.option("--peer", "peers", multiple=True, metavar="URL", help="Another server to search; may be repeated.")
 @click.option("--peer-token", default="", envvar="TOPICRAWL_TOKEN", help="The token for peers that require one.")
+@add_network_options
 def serve_command(places: tuple[Path, ...], host: str, port: int, names: tuple[str, ...], **options: Any) -> None:
     """Start the web interface: watch and steer crawls, review pages, record browsing sessions, search.
 
     DIR is the directory of a crawl, or a directory that contains crawls. New crawls are created in the first
-    directory of the second kind. The default is the current directory.
+    directory of the second kind. The default is the current directory. Crawls that are started here use the settings
+    file and the network options of this command.
 
     \b
     Examples:
@@ -48,19 +50,22 @@ def serve_command(places: tuple[Path, ...], host: str, port: int, names: tuple[s
     for library in _REQUIRED_LIBRARIES:
         if importlib.util.find_spec(library) is None:
             raise UsageError(f"serve needs the library {library}: pip install 'topicrawl[web]'")
-    from topicrawl.settings import Settings, load_settings_file
+    from topicrawl.settings import Settings
     from topicrawl.web.app import create_app, secure_app
     from topicrawl.web.security import is_loopback
     from topicrawl.web.server import run_server
 
-    settings = Settings()
-    if config is not None:
-        settings = Settings(**load_settings_file(config))  # type: ignore[arg-type]  # reports errors in the file now
+    given = get_given_settings(options)
+    settings = Settings(**{**load_config(config), **given})  # reports errors in the file now
     needs_token = not is_loopback(host) if options["token"] is None else bool(options["token"])
     token = secrets.token_urlsafe(24) if needs_token else ""
     config_path = config and config.resolve()
     app = create_app(
-        places or (Path(),), config=config_path, peers=_build_peers(options, settings), use_subprocess=True
+        places or (Path(),),
+        config=config_path,
+        crawl_options=format_options(given),
+        peers=_build_peers(options, settings),
+        use_subprocess=True,
     )
     host_names = [*(_LOOPBACK_NAMES if is_loopback(host) else (host,)), *(name.lower() for name in names)]
     try:
@@ -77,15 +82,10 @@ def serve_command(places: tuple[Path, ...], host: str, port: int, names: tuple[s
 
 def _build_peers(options: dict[str, Any], settings: Settings) -> list[SearchServer]:
     """Return the peers. Requests to them go through the address guard."""
-    from topicrawl.fetch.guard import parse_networks
-    from topicrawl.fetch.http_settings import HttpSettings
+    from topicrawl.engine.http_setup import build_http_settings
     from topicrawl.search import RemoteServer
 
-    http = HttpSettings(
-        allowed_networks=parse_networks(settings.allow_net),
-        host_overrides=settings.parse_fixed_addresses(),
-        proxy=settings.proxy,
-    )
+    http = build_http_settings(settings)
     return [RemoteServer(address, http, token=options["peer_token"]) for address in options["peers"]]
 
 

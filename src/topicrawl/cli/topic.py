@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import click
 
 from topicrawl import topic as topics
+from topicrawl.cli.setting_options import add_network_options, build_network_settings
 from topicrawl.cli.topic_inspection import show_command, try_command
 from topicrawl.database import write_text_file
 from topicrawl.errors import TopicError, UsageError
@@ -52,15 +53,7 @@ def topic_command() -> None:
 )
 @click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="Also print the topic as JSON to standard output.")
-@click.option("--contact", default="", help="Your e-mail address or web page, sent to every host in the user agent.")
-@click.option(
-    "--delay",
-    default=Settings.delay,
-    show_default=True,
-    type=click.FloatRange(0),
-    help="Seconds between two requests to a host.",
-)
-@click.option("--allow-net", multiple=True, help="A private network that may be accessed, such as 127.0.0.0/8.")
+@add_network_options
 def build_command(**options: Any) -> None:
     """Build a topic.toml from words, from pages on the topic, or from both.
 
@@ -75,7 +68,11 @@ def build_command(**options: Any) -> None:
       topicrawl topic build --examples judged.tsv --from tropical --weighting tf_idf
       topicrawl crawl --topic dengue.toml --seed https://www.who.int/
     """
-    build_options = TopicBuildOptions(**options)
+    settings = build_network_settings(options)
+    names = {item.name for item in fields(TopicBuildOptions)}
+    build_options = TopicBuildOptions(
+        **{name: value for name, value in options.items() if name in names}, settings=settings
+    )
     topic = build_options.build_topic()
     build_options.write_topic(topic)
 
@@ -99,13 +96,11 @@ class TopicBuildOptions:
     out: Path
     force: bool
     as_json: bool
-    contact: str
-    delay: float
-    allow_net: tuple[str, ...]
+    settings: Settings  # of requests for pages
 
     def build_topic(self) -> Topic:
         """Read the pages and build the topic."""
-        from topicrawl.cli.topic_examples import ExamplePageReader, LiveFetchOptions
+        from topicrawl.cli.topic_examples import ExamplePageReader
         from topicrawl.relevance.topic_builder import KeywordTableOptions, build_topic
 
         relevant, irrelevant = self.pages, self.unlike
@@ -115,7 +110,7 @@ class TopicBuildOptions:
         if not self.words.strip() and not relevant:
             raise TopicError('no topic given: give words, pages or both, as in topicrawl topic build "dengue fever"')
         language = self._check_options()
-        pages = ExamplePageReader(self.source, LiveFetchOptions(self.contact, self.delay, self.allow_net))
+        pages = ExamplePageReader(self.source, self.settings)
         by_name = pages.read_pages([*relevant, *irrelevant])
         good_pages = [by_name[name] for name in dict.fromkeys(relevant) if name in by_name]
         bad_pages = [by_name[name] for name in dict.fromkeys(irrelevant) if name in by_name]

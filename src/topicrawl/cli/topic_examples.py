@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import click
@@ -14,21 +14,12 @@ from topicrawl.cli.event_loop import run_async
 from topicrawl.errors import TopicError
 from topicrawl.fetch.replay import Recording
 from topicrawl.models import Failure, Link, Page, Response
+from topicrawl.settings import Settings
 from topicrawl.urls import canonicalize_url
 
 _MAX_FILE_BYTES = 10 * 1024 * 1024  # bytes
 _MAX_REDIRECTS = 10  # redirects to other hosts
 _MAX_REPORTED = 3  # failed pages that a message lists
-
-
-@dataclass(frozen=True)
-class LiveFetchOptions:
-    """Options for fetching pages from the live web."""
-
-    contact: str = ""
-    delay: float = 1.0
-    allow_net: tuple[str, ...] = ()
-    proxy: str = ""
 
 
 @dataclass
@@ -40,7 +31,7 @@ class ExamplePageReader:
     """
 
     source: Path | None
-    fetch_options: LiveFetchOptions
+    settings: Settings  # of requests to the live web
     _failures: list[str] = field(default_factory=list)
 
     def read_pages(self, names: Sequence[str]) -> dict[str, Page]:
@@ -57,7 +48,7 @@ class ExamplePageReader:
             else:
                 self._add_page(name, recording.get_response(url), pages)
         if live:
-            for name, response in run_async(_fetch_pages(live, self.fetch_options)):
+            for name, response in run_async(_fetch_pages(live, self.settings)):
                 self._add_page(name, response, pages)
         return pages
 
@@ -103,20 +94,16 @@ def read_file(path: Path) -> Page:
     return page
 
 
-async def _fetch_pages(live: dict[str, str], reach: LiveFetchOptions) -> list[tuple[str, Response]]:
+async def _fetch_pages(live: dict[str, str], settings: Settings) -> list[tuple[str, Response]]:
     """Fetch pages from the live web, one after the other."""
     # Imported here, because files and recordings do not need the HTTP client.
-    from topicrawl.fetch.guard import parse_networks
-    from topicrawl.fetch.http import HttpClient
-    from topicrawl.fetch.http_settings import HttpSettings
-    from topicrawl.fetch.polite import PoliteFetcher
+    from topicrawl.engine.http_setup import open_fetcher
 
-    if not reach.contact:
+    if not settings.contact:
         click.echo("no --contact given: the operators of the hosts cannot reach you", err=True)
     responses = []
-    settings = HttpSettings(contact=reach.contact, allowed_networks=parse_networks(reach.allow_net), proxy=reach.proxy)
-    async with HttpClient(settings) as http:
-        polite = PoliteFetcher(http, delay=reach.delay)
+    # Example pages are web pages, so documents and feeds are not requested.
+    async with open_fetcher(replace(settings, documents=False, sitemaps=False)) as polite:
         for number, (name, url) in enumerate(live.items(), 1):
             response = await polite(Link(url))
             for _ in range(_MAX_REDIRECTS):

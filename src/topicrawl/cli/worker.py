@@ -13,6 +13,7 @@ from topicrawl.cli.crawl import CrawlOptions, run_crawl
 from topicrawl.cli.event_loop import run_async
 from topicrawl.cli.logs import LoggingSession
 from topicrawl.cli.observability import add_observability_options, warn_about_password
+from topicrawl.cli.setting_options import add_network_options, collect_network_settings, get_given_settings
 from topicrawl.collection.directory import is_crawling
 
 
@@ -26,11 +27,11 @@ from topicrawl.collection.directory import is_crawling
 )
 @click.option("--concurrency", type=int, metavar="N", help="Concurrent fetches. [default: the setting of the crawl]")
 @click.option("--seconds", type=float, metavar="X", help="Stop after this many seconds. [default: no limit]")
-@click.option("--proxy", metavar="TEXT", help="The URL of an HTTP proxy for all requests. [default: none]")
 @click.option(
     "--min-free", type=int, metavar="N", help="Stop when the disk has less than this many MB free. [default: 100]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Write events as JSON lines to standard output.")
+@add_network_options
 @add_observability_options
 def worker_command(address: str, name: str, out: Path | None, as_json: bool, **given: Any) -> None:
     """Work on the crawl NAME in the Redis at ADDRESS. The topic, strategy and settings are read from Redis.
@@ -50,7 +51,7 @@ def worker_command(address: str, name: str, out: Path | None, as_json: bool, **g
     from topicrawl.cluster.worker_session import load_crawl_config
 
     metrics, log_format = given.pop("metrics"), given.pop("log_format")
-    setting_options = {option: value for option, value in given.items() if value is not None}
+    setting_options = {**collect_network_settings(given), **get_given_settings(given)}
     with LoggingSession(log_format) as logging_session:
         warn_about_password(address)
         topic, settings = asyncio.run(load_crawl_config(address, name, setting_options))
@@ -66,6 +67,8 @@ def worker_command(address: str, name: str, out: Path | None, as_json: bool, **g
             as_json=as_json,
             metrics=metrics,
             log_format=log_format,
+            on_completion="",
+            webhook="",
             setting_options=setting_options,
         )
         sys.exit(run_async(run_crawl(options, (directory, topic, settings), None, logging_session)))

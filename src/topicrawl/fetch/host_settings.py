@@ -34,7 +34,7 @@ _RESERVED_HEADERS = frozenset(
 )
 
 _Seconds = Annotated[float, Meta(ge=0, le=3600)]
-_Count = Annotated[int, Meta(ge=0, lt=2**63)]
+_Count = Annotated[int, Meta(ge=0, le=2**62)]
 
 
 class HostSettings(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

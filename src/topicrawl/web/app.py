@@ -111,13 +111,15 @@ def create_app(
     directories: Sequence[Path],
     *,
     config: Path | None = None,
+    crawl_options: Sequence[str] = (),
     peers: Sequence[SearchServer] = (),
     use_subprocess: bool = False,
 ) -> Starlette:
     """Create the application, without the security middleware.
 
-    `directories` are crawls or directories that contain crawls, `config` is the settings file of crawls started by the
-    server, and `peers` are remote servers to search. With `use_subprocess`, a separate process updates the indexes.
+    `directories` are crawls or directories that contain crawls. `config` is the settings file and `crawl_options` are
+    options of crawls started by the server. `peers` are remote servers to search. With `use_subprocess`, a separate
+    process updates the indexes.
     """
     handlers: dict[Any, ExceptionHandler] = {
         404: _handle_http_error,
@@ -128,7 +130,9 @@ def create_app(
     app = Starlette(routes=_build_routes(), exception_handlers=handlers, lifespan=_run_lifespan)
     registry = CollectionRegistry(directories)
     app.state.site = Site(
-        registry, CrawlProcesses(config), SearchService(registry, peers, LocalServer([], use_subprocess=use_subprocess))
+        registry,
+        CrawlProcesses(config, tuple(crawl_options)),
+        SearchService(registry, peers, LocalServer([], use_subprocess=use_subprocess)),
     )
     return app
 

@@ -57,6 +57,7 @@ class CrawlProcesses:
     """The crawl processes that this server has started."""
 
     config: Path | None = None  # settings file of all crawls, which users of the web page cannot change
+    options: tuple[str, ...] = ()  # options of all crawls
     _processes: dict[Path, CrawlProcess] = field(default_factory=dict)
 
     def start(self, directory: Path, arguments: Sequence[str] = ()) -> None:
@@ -69,7 +70,11 @@ class CrawlProcesses:
         if self.config is not None:
             command += ["--config", str(self.config)]
         process = subprocess.Popen(
-            [*command, *arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+            [*command, *self.options, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
         )
         self._processes[directory] = CrawlProcess(process, output)
 
