@@ -96,7 +96,10 @@ def render_failures() -> str:
     text += "Reasons why a fetch returned no page (`failure` in visits, `status`, `why` and JSON events):\n\n"
     text += render_enum(source, "Failure")
     text += "\nReasons why a link was not added to the frontier (`refusal` in the links table, and `why`):\n\n"
-    return text + render_enum(source, "Refusal")
+    text += render_enum(source, "Refusal")
+    text += "\nDamage of responses that are stored although they deviate from the HTTP standard (`detail` in visits, "
+    text += "`why`, and the archive):\n\n"
+    return text + render_enum(source, "Damage")
 
 
 def render_enum(source: str, name: str) -> str:

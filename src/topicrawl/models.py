@@ -53,6 +53,16 @@ class Failure(StrEnum):
     NOT_RECORDED = "not_recorded"  # replay only: the URL is not in the recording
 
 
+class Damage(StrEnum):
+    """Deviation of a response from the HTTP standard. Browsers display such a page, and the crawler stores it."""
+
+    STATUS_LINE = "status_line"  # unusual protocol name, version or spacing, or no reason phrase
+    HEADER_LINES = "header_lines"  # white space around a name, a folded line, a line without a name, bare line feeds
+    FRAMING = "framing"  # repeated or invalid Content-Length, or Content-Length with a chunked body
+    TRUNCATED = "truncated"  # the connection ended before the body
+    ENCODING = "encoding"  # the compressed body is truncated or corrupt; its beginning is stored
+
+
 #: Failures with the names of the directives by which a page forbids to store it.
 STORAGE_DIRECTIVES = (Failure.NOINDEX, Failure.NOARCHIVE)
 
@@ -99,6 +109,14 @@ class Link(Struct, frozen=True):
     depth: int = 0  # number of links from a seed
 
 
+class WireResponse(Struct, frozen=True):
+    """A response as the host sent it: status line and headers, and the body with all of its encodings."""
+
+    head: bytes
+    body: bytes
+    is_cut: bool = False  # the crawler did not read the whole body
+
+
 class RedirectHop(Struct, frozen=True):
     """One redirect before the final response: an HTTP redirect, or an HTML page with a meta refresh (status 200)."""
 
@@ -132,6 +150,8 @@ class Response(Struct, frozen=True):
     request: Mapping[str, str] = field(default_factory=dict)  # request headers
     archive_url: str = ""  # URL of the archive that contains this file; "": fetched over HTTP
     readable: ReadableDocument | None = None  # replaces the body for the parsers
+    damage: tuple[Damage, ...] = ()  # deviations from the HTTP standard
+    wire: WireResponse | None = None  # None: not known, for example for a page that was read from an archive
     is_unfollowed_redirect: bool = False  # the redirect to `final_url` has not been followed; there is no body
 
     @property

@@ -98,6 +98,9 @@ def test_a_cookie_of_a_response_replaces_that_of_the_session_and_is_not_archived
         f"session=renewed; lang=de-{SECRET}",
     ]
     assert "set-cookie" not in response.headers
+    assert response.wire is not None
+    assert b"cookie" not in response.wire.head.lower()
+    assert response.wire.head.endswith(b"\r\n\r\n")
 
 
 def test_without_tls_nothing_secret_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,8 +130,11 @@ ANSWERS: dict[str, tuple[Callable[[], object], Failure | None]] = {
     "slow drip": (lambda: _forever(b"x", 0.02), Failure.TIMEOUT),
     "hangs up": (lambda: None, Failure.CONNECTION),
     "torn in the headers": (lambda: HEAD[:30], Failure.CONNECTION),
-    "torn in the body": (lambda: HEAD + b"Content-Length: 99\r\n\r\nx", Failure.BAD_RESPONSE),
-    "torn in a chunk": (lambda: _chunked(b"5\r\nhel"), Failure.BAD_RESPONSE),
+    "torn in the body": (lambda: HEAD + b"Content-Length: 99\r\n\r\nx", None),
+    "torn before the body": (lambda: HEAD + b"Content-Length: 99\r\n\r\n", Failure.BAD_RESPONSE),
+    "torn in a chunk": (lambda: _chunked(b"5\r\nhel"), None),
+    "an endless chunk size": (lambda: _forever(b"1" * 4096, start=_chunked()), Failure.BAD_RESPONSE),
+    "an endless trailer": (lambda: _forever(b"X: y\r\n" * 9000, start=_chunked(b"1\r\nx\r\n0\r\n")), None),
     "a chunk without a size": (lambda: _chunked(b"zz\r\nhello"), Failure.BAD_RESPONSE),
     "not HTTP": (lambda: b"SSH-2.0-OpenSSH_9.6\r\n", Failure.BAD_RESPONSE),
     "a status out of range": (
@@ -250,6 +253,12 @@ def test_every_response_gives_a_body_or_a_failure(name: str) -> None:
     assert response.seconds < 2
     if failure:
         assert response.body == b""
+
+
+def test_the_size_limit_includes_chunk_sizes() -> None:
+    settings = HttpSettings(allowed_networks=LOOPBACK, max_bytes=400_000, total_timeout=20.0)
+    answers = lambda _: _forever(b"1\r\nx\r\n" * 10_000, start=_chunked())  # noqa: E731
+    assert fetch_one(answers, settings).failure is Failure.TOO_LARGE
 
 
 def test_a_request_that_breaks_is_not_sent_twice() -> None:

@@ -11,7 +11,7 @@ from topicrawl.urls import get_host
 
 
 class ResponseOutcome(NamedTuple):
-    """The page of a response, or the failure with a one-line explanation."""
+    """The page of a response, or the failure. `detail` explains the failure, or names the damage of the response."""
 
     page: Page | None
     failure: Failure | None = None
@@ -46,7 +46,7 @@ async def process_response(context: CrawlContext, link: Link, parsed: ParsedResp
     if context.find_duplicate is not None and (twin := context.find_duplicate(page)) is not None:
         # The result has no page, so the strategy does not learn from it and none of its links is followed.
         return ResponseOutcome(None, Failure.DUPLICATE, twin.reason, twin.url)
-    return ResponseOutcome(page)
+    return ResponseOutcome(page, detail=f"damaged response: {', '.join(response.damage)}" if response.damage else "")
 
 
 def politeness_delay(context: CrawlContext, host_name: str, response: Response) -> float:

@@ -7,6 +7,8 @@ uses no more memory than the largest page that is allowed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import cast
 
 import brotli
@@ -21,6 +23,9 @@ _MAX_ZSTD_WINDOW = 8 * 1024 * 1024
 
 #: Input bytes per step. Four bytes can encode a block of 128 KiB, so one slice expands to at most 8 MiB.
 _ZSTD_INPUT_SLICE = 256
+
+#: Input bytes per step when the beginning of a corrupt body is decoded; what follows in the corrupt step is lost.
+_SALVAGE_SLICE = 64
 
 #: Every gzip member copies the remaining input, so a body of many tiny members would take hours.
 _MAX_GZIP_MEMBERS = 100
@@ -64,6 +69,47 @@ def decode_body(body: bytes, encodings: str, *, limit: int, truncate: bool = Fal
     if len(body) > limit and not truncate:
         raise BodyTooLarge
     return body[:limit]
+
+
+def salvage_body(body: bytes, encodings: str, *, limit: int) -> bytes:
+    """Decode the beginning of a body that `decode_body` rejects as truncated or corrupt, at most `limit` bytes.
+
+    Return b"" if no part can be decoded.
+
+    >>> import gzip
+    >>> salvage_body(gzip.compress(b"hello")[:-4], "gzip", limit=4)
+    b'hell'
+    >>> salvage_body(b"hello", "gzip", limit=100)
+    b''
+    """
+    layers = [name for part in encodings.lower().split(",") if (name := part.strip()) not in _IDENTITY_ENCODINGS]
+    if len(layers) > MAX_ENCODINGS:
+        return b""
+    for layer in reversed(layers):
+        body = _salvage_layer(body, layer, limit)
+    return body[:limit]
+
+
+def _salvage_layer(body: bytes, layer: str, limit: int) -> bytes:
+    """Decode the beginning of a body in small slices, up to the first slice that is corrupt."""
+    decompress: Callable[[bytes], bytes]
+    if layer in ("gzip", "x-gzip"):
+        decompress = isal_zlib.decompressobj(31).decompress
+    elif layer == "deflate":
+        decompress = isal_zlib.decompressobj(15 if _has_zlib_header(body) else -15).decompress
+    elif layer == "br":
+        decompress = partial(brotli.Decompressor().process, output_buffer_limit=limit + 1)
+    elif layer == "zstd":
+        decompress = zstandard.ZstdDecompressor(max_window_size=_MAX_ZSTD_WINDOW).decompressobj().decompress
+    else:
+        return b""
+    out = bytearray()
+    with suppress(_IsalError, brotli.error, zstandard.ZstdError):
+        for at in range(0, len(body), _SALVAGE_SLICE):
+            out += decompress(body[at : at + _SALVAGE_SLICE])
+            if len(out) > limit:
+                break
+    return bytes(out)
 
 
 def decode_chunked(body: bytes) -> bytes:
@@ -131,8 +177,11 @@ def _decode_gzip(body: bytes, limit: int, truncate: bool) -> bytes:
 def _decode_deflate(body: bytes, limit: int, truncate: bool) -> bytes:
     """Decompress a deflate body, with or without the zlib header. `limit` and `truncate` as in `_inflate_stream`."""
     # The standard requires a zlib header, but many servers send the raw stream. The first two bytes show which.
-    has_header = len(body) > 1 and body[0] & 0x0F == 8 and (body[0] << 8 | body[1]) % 31 == 0
-    return _inflate_stream(body, limit, truncate, bits=15 if has_header else -15)[0]
+    return _inflate_stream(body, limit, truncate, bits=15 if _has_zlib_header(body) else -15)[0]
+
+
+def _has_zlib_header(body: bytes) -> bool:
+    return len(body) > 1 and body[0] & 0x0F == 8 and (body[0] << 8 | body[1]) % 31 == 0
 
 
 def _decode_brotli(body: bytes, limit: int, truncate: bool) -> bytes:

@@ -78,41 +78,30 @@ class AddressGuard:
         self._fixed_addresses = fixed_addresses or {}
         self._opened_addresses = frozenset(self._fixed_addresses.values())
 
-    def is_allowed(self, address: str, name: str | None = None) -> bool:
+    def is_allowed(self, address: str, name: str = "") -> bool:
         """Return whether a socket may connect to an IP address; False for text that is not an address.
 
-        `name` is the host name of the request. The fixed address of a name is allowed for this name only. If the name
-        is None, the fixed addresses of all names are allowed; the caller must then check the name with
-        `may_reach` first.
+        `name` is the host name of the request. The fixed address of a name is allowed for this name only.
+
+        >>> guard = AddressGuard(fixed_addresses={"wiki.example": "10.0.0.5"})
+        >>> guard.is_allowed("10.0.0.5", "wiki.example"), guard.is_allowed("10.0.0.5", "evil.example")
+        (True, False)
         """
         parsed = _parse_address(address)
         if parsed is None:
             return False
         if self._is_in_allowed_network(parsed):
             return True
-        if address in self._opened_addresses and (name is None or self._fixed_addresses.get(name) == address):
+        if address in self._opened_addresses and self._fixed_addresses.get(name) == address:
             return True
         embedded = _list_embedded_ipv4(parsed)
         if embedded:
             # A gateway or the kernel forwards the packet to the embedded address, so that address decides.
             # The address of a name is not opened in this form.
-            return all(self.is_allowed(str(inner), "") for inner in embedded)
+            return all(self.is_allowed(str(inner)) for inner in embedded)
         if parsed.version == 6 and parsed not in _GLOBAL_UNICAST:
             return False
         return parsed.is_global and not any(parsed in network for network in _BLOCKED_NETWORKS)
-
-    def may_reach(self, name: str, addresses: Iterable[str]) -> bool:
-        """Return whether a request for a host name may use its resolved addresses.
-
-        This is False if one of them is a private address that the user has fixed for another name.
-
-        >>> guard = AddressGuard(fixed_addresses={"wiki.example": "10.0.0.5"})
-        >>> guard.may_reach("wiki.example", ["10.0.0.5"]), guard.may_reach("evil.example", ["10.0.0.5"])
-        (True, False)
-        """
-        return not any(
-            address in self._opened_addresses and not self.is_allowed(address, name) for address in addresses
-        )
 
     def is_port_allowed(self, address: str, port: int) -> bool:
         """Return whether a socket may connect to a port of an IP address that `is_allowed` allows.
@@ -165,6 +154,15 @@ def _parse_address(text: str) -> Address | None:
         return ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         return None
+
+
+def is_ip_address(host: str) -> bool:
+    """Return whether a host, without brackets, is an IP address rather than a name.
+
+    >>> is_ip_address("::1"), is_ip_address("a.org")
+    (True, False)
+    """
+    return _parse_address(host) is not None
 
 
 def parse_networks(specs: Iterable[str]) -> tuple[Network, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -14,6 +15,9 @@ from topicrawl.fetch.host_settings import HostSession
 from topicrawl.fetch.http import HttpClient
 from topicrawl.models import Response
 from topicrawl.urls import get_host
+
+#: Set-Cookie line of a response as it was sent, with its continuation lines.
+_COOKIE_LINE = re.compile(rb"(?<=\n)set-cookie[ \t]*:[^\n]*\n(?:[ \t][^\n]*\n)*", re.IGNORECASE)
 
 
 class HostClients:
@@ -66,4 +70,7 @@ def redact_response(response: Response) -> Response:
     {'date': 'x'}
     """
     headers = {name: value for name, value in response.headers.items() if name != "set-cookie"}
-    return structs.replace(response, headers=headers, request={})
+    wire = response.wire
+    if wire is not None:
+        wire = structs.replace(wire, head=_COOKIE_LINE.sub(b"", wire.head))
+    return structs.replace(response, headers=headers, request={}, wire=wire)

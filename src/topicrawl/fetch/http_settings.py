@@ -42,7 +42,7 @@ class HttpSettings:
     connect_timeout: float = 10.0  # seconds to connect to one address
     total_timeout: float = 30.0  # seconds from the DNS lookup to the last byte
     max_bytes: int = 10 * 1024 * 1024  # largest body, before and after decoding
-    max_header_bytes: int = 64 * 1024
+    max_header_bytes: int = 256 * 1024  # the limit of Chromium
     accepted_types: tuple[str, ...] = DEFAULT_ACCEPTED_TYPES  # media types to download, named in the Accept header
     document_types: frozenset[str] = frozenset()  # further media types, not named in the Accept header
     document_suffixes: tuple[str, ...] = ()  # file name suffixes to download as octet streams

@@ -4,7 +4,7 @@
     2xx                                    the rules of the file apply
     4xx except 429                         everything is allowed
     more than 5 or unusable redirects      everything is allowed
-    429, 5xx, no response, not HTTP        nothing is allowed for now; `wait` says when to retry
+    429, 5xx, no or incomplete response    nothing is allowed for now; `wait` says when to retry
     DNS, TLS, address or port failure      the origin is unreachable; the decision has the same failure
 
 A cached copy stays valid after a day while the origin cannot be reached.
@@ -26,7 +26,7 @@ from protego import Protego
 from topicrawl.fetch.http_status import REDIRECT_STATUSES
 from topicrawl.fetch.rate_limit import MAX_CRAWL_DELAY
 from topicrawl.fetch.robots_rules import decode_robots_txt, filter_rules
-from topicrawl.models import Failure, Response
+from topicrawl.models import Damage, Failure, Response
 from topicrawl.urls import get_origin, resolve_url
 
 #: Largest part of a robots.txt that is read; RFC 9309 requires at least 500 KiB.
@@ -40,6 +40,9 @@ _LARGE_TEXT_LENGTH = 16 * 1024
 
 #: Failures that would affect the page itself too, so the decision reports them unchanged.
 _HOST_FAILURES = frozenset({Failure.ADDRESS, Failure.PORT, Failure.DNS, Failure.TLS})
+
+#: A robots.txt with this damage may lack rules.
+_INCOMPLETE = frozenset({Damage.TRUNCATED, Damage.ENCODING})
 
 RobotsFetch: TypeAlias = Callable[[str], Awaitable[Response]]
 
@@ -176,7 +179,8 @@ class RobotsCache:
         Crawl-delay is limited to `MAX_CRAWL_DELAY`.
         """
         now = self._clock()
-        if 200 <= response.status < 300 and response.failure in (None, Failure.EMPTY):
+        is_incomplete = not _INCOMPLETE.isdisjoint(response.damage)
+        if 200 <= response.status < 300 and response.failure in (None, Failure.EMPTY) and not is_incomplete:
             text = filter_rules(decode_robots_txt(response.body), self._agent)
             rules = self._parse_rules(text)
             delay = min(rules.crawl_delay(self._agent) or 0.0, MAX_CRAWL_DELAY)
@@ -191,4 +195,5 @@ class RobotsCache:
         if previous is not None and previous.failure is None:
             return _RobotsEntry(until, previous.text, previous.delay, previous.sitemaps, failed_fetches=misses)
         failure = response.failure if response.failure in _HOST_FAILURES else Failure.ROBOTS_UNREACHABLE
-        return _RobotsEntry(until, failure=failure, detail=f"robots.txt: {response.detail}", failed_fetches=misses)
+        detail = f"robots.txt: {response.detail or 'the response is incomplete'}"
+        return _RobotsEntry(until, failure=failure, detail=detail, failed_fetches=misses)
