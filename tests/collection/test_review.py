@@ -215,10 +215,10 @@ def test_own_verdicts_on_other_pages_of_the_group_stay(store: CollectionStore) -
 
 def test_a_group_is_labelled_by_its_name(store: CollectionStore) -> None:
     (group,) = review.build_groups(review.load_candidates(store, 0.5), 0.5)
-    assert review.label_group(store, group.name, NO, 0.5, at=1.0).pages == 30
+    assert review.label_group(store, review.find_group([group], group.name), NO, at=1.0).pages == 30
     assert set(list_labels(store).values()) == {"irrelevant"}
     with pytest.raises(UsageError, match="there is no review group 'x': the groups are"):
-        review.label_group(store, "x", NO, 0.5, at=1.0)
+        review.find_group([group], "x")
 
 
 @pytest.mark.parametrize("stored", ["{", '{"group": 1}'])

@@ -275,11 +275,11 @@ def test_list_of_pages_can_be_filtered(client: WebClient, place: tuple[Path, str
 
 
 def test_undo_button_describes_the_last_verdict(client: WebClient, place: tuple[Path, str]) -> None:
-    assert 'data-key="z"' not in client.get("/c/owls/review").text
+    assert 'id="undo" hidden' in client.get("/c/owls/review").text
     asked = {"urls": [f"{place[1]}/owls/{number}" for number in (1, 2)], "verdict": "relevant"}
     client.send_request(
         "POST", "/api/collections/owls/verdicts", json.dumps(asked).encode(), content_type="application/json"
     )
-    assert "<small>relevant, 2 pages</small>" in client.get("/c/owls/review").text
+    assert '<small id="undone">relevant, 2 pages</small>' in client.get("/c/owls/review").text
     client.post("/c/owls/undo", back="review")
     assert load_verdicts(place) == {}

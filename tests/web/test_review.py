@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers.browser import BROWSER, open_browser
-from tests.helpers.markers import LONG
 from tests.helpers.review_site import SECTIONS, crawl_review_site, is_on_topic
 from tests.helpers.web_client import WebClient, serve_collections
 
@@ -102,26 +99,3 @@ def test_invalid_requests_are_refused(client: WebClient, path: str, body: object
     status, answer = send(client, path, body)
     assert status == 400
     assert answer["error"]
-
-
-@LONG
-@pytest.mark.skipif(BROWSER is None, reason="no browser here: `apt-get install chromium-headless-shell` brings one")
-def test_groups_are_decided_in_a_browser(client: WebClient, place: tuple[Path, str], tmp_path: Path) -> None:
-    directory, address = place
-
-    async def review() -> None:
-        async with open_browser(tmp_path) as tab:
-            await tab.open(f"{client.origin}/c/crawl/review")
-            loaded = "document.readyState === 'complete'"
-            for _ in range(10):
-                url = await tab.evaluate("document.querySelector('[name=url]').value")
-                await tab.press_key("y" if is_on_topic(url) else "n")
-                await tab.wait_until(f"{loaded} && document.querySelector('[name=url]')?.value !== '{url}'")
-            await tab.wait_until("document.querySelector('.empty')")
-            figures = await tab.evaluate("document.querySelector('.bar p').innerText")
-            assert "2 groups: 1 accepted, 1 rejected" in figures
-            await tab.evaluate("document.querySelector('form[action$=accept] button').click()")
-            await tab.wait_until(f"{loaded} && !document.querySelector('form[action$=accept]')")
-
-    asyncio.run(review())
-    assert list_exported(directory) == list_section(address, "clinic", "ponds")

@@ -44,6 +44,7 @@ _ACTIONS = ("relevant", "irrelevant", "unsure", "accept", "reject", "undo", "rea
     metavar="NAME",
     help="Let another judge review the samples: topic, cosine, multi_metric or summary.",
 )
+@click.option("--by", default="", metavar="NAME", help="Name of the user who gives the verdicts.")
 @click.option("--count", type=click.IntRange(0), default=10, show_default=True, help="Number of pages to list.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with all pages to review.")
 def review_command(directory: Path, **options: Any) -> None:
@@ -95,15 +96,16 @@ def review_command(directory: Path, **options: Any) -> None:
 
 def _apply_actions(directory: Path, store: CollectionStore, threshold: float, options: dict[str, Any]) -> list[str]:
     """Apply the actions of the options. Return a line for each. Invalid input changes nothing."""
-    from topicrawl.collection.annotations import AnnotationLabel, undo_last_action
-    from topicrawl.collection.review import find_group, label_group, load_candidates, review_pages
+    from topicrawl.collection.annotations import AnnotationLabel, clean_annotator, undo_last_action
+    from topicrawl.collection.review import build_groups, find_group, label_group, load_candidates, review_pages
     from topicrawl.collection.review_report import select_changed
     from topicrawl.engine.judge_reviewer import check_reviewer_judge
 
-    now, lines = time.time(), []
+    now, lines, annotator = time.time(), [], clean_annotator(options["by"])
     verdicts = _collect_verdicts(store, options)
-    for group in (*options["accept"], *options["reject"]):
-        find_group(store, group, threshold)
+    groups = build_groups(load_candidates(store, threshold), threshold)
+    for name in (*options["accept"], *options["reject"]):
+        find_group(groups, name)
     if options["judge"]:
         check_reviewer_judge(store, options["judge"])
     if options["undo"]:
@@ -113,11 +115,15 @@ def _apply_actions(directory: Path, store: CollectionStore, threshold: float, op
         return [f"undone: {len(undone)} pages have their earlier verdicts" if undone else "nothing to undo"]
     if changed := select_changed(verdicts, load_candidates(store, threshold)):
         lines.append(f"{len(changed)} verdicts added")
-        lines += _format_decisions(review_pages(store, changed, threshold, origin="read", at=now))
+        lines += _format_decisions(review_pages(store, changed, threshold, origin="read", at=now, annotator=annotator))
     elif verdicts:
         lines.append("no verdict has changed")
     for name, label in (("accept", AnnotationLabel.RELEVANT), ("reject", AnnotationLabel.IRRELEVANT)):
-        lines += _format_decisions([label_group(store, group, label, threshold, at=now) for group in options[name]])
+        for group in options[name]:
+            # Each decision may change the labels of other groups.
+            groups = build_groups(load_candidates(store, threshold), threshold)
+            applied = label_group(store, find_group(groups, group), label, at=now, annotator=annotator)
+            lines += _format_decisions([applied])
     if options["judge"]:
         lines += _review_with_judge(directory, store, options["judge"], now)
     return lines

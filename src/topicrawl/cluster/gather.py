@@ -19,6 +19,7 @@ from struct import unpack
 from topicrawl.collection.annotations import copy_annotations
 from topicrawl.collection.deduplication import DuplicateDetector
 from topicrawl.collection.directory import Collection, contains_crawl, is_crawling
+from topicrawl.collection.notes import copy_notes
 from topicrawl.collection.page_loader import PageLoader
 from topicrawl.collection.store import CollectionStore, StoredVisit
 from topicrawl.database import translate_errors
@@ -74,6 +75,7 @@ class CollectionMerger:
             for store in stores:
                 self._copy_tables(store)
             copy_annotations(stores, self.target.store)
+            copy_notes(stores, self.target.store)
         finally:
             for store in stores:
                 store.close()

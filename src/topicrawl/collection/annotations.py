@@ -5,7 +5,7 @@ The verdicts of the language-model reviewer are annotations too. They are added 
 annotated, and `undo_last_action` skips them.
 
 A group decision labels the other pages of a group after the review of a sample (`review.py`). It is revoked in the same
-action in which a new verdict on a sampled page contradicts it.
+action in which a new verdict on a sampled page contradicts it. A row names the annotator, if the user has given a name.
 """
 
 from __future__ import annotations
@@ -17,17 +17,20 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from topicrawl.collection.store import CollectionStore
+from topicrawl.errors import UsageError
 from topicrawl.urls import fingerprint
 
 #: Origin of the annotations by the language-model reviewer; "undo N reviewer" if the undo of action N restored one.
 REVIEWER_ORIGIN = "reviewer"
 #: Origin of the pages that were accepted without a review.
 UNDOUBTED_ORIGIN = "undoubted"
+#: Origin of a verdict on all pages that match a filter.
+BULK_ORIGIN = "bulk"
 ACCEPTANCE_SHARE = 0.75  # more than this share of a sample must be relevant to accept its group
 # Origins that an undo keeps: the label is still that of the reviewer, or follows from a group decision.
 _KEPT_ORIGIN = re.compile(rf"({REVIEWER_ORIGIN}|group \d+)$")
 _ACTION_NUMBER = re.compile(r"(undo|group|revoked) (\d+)")
-_IMPLIED_ORIGIN = re.compile(rf"(group( \d+)?|{UNDOUBTED_ORIGIN})$")
+_IMPLIED_ORIGIN = re.compile(rf"(group( \d+)?|{UNDOUBTED_ORIGIN}|{BULK_ORIGIN})$")
 
 
 class AnnotationLabel(StrEnum):
@@ -49,6 +52,7 @@ class Annotation(NamedTuple):
     label: AnnotationLabel
     origin: str  # origin of the annotation, or "undo N" for an undone action
     at: float  # seconds since 1970
+    annotator: str = ""  # name of the user, or ""
 
     @property
     def is_relevant(self) -> bool | None:
@@ -64,32 +68,66 @@ class Annotation(NamedTuple):
 
     @property
     def is_implied(self) -> bool:
-        """Whether the label follows from the review of other pages, or from the acceptance of undoubted pages."""
+        """Whether the label was given without a look at the page: by the review of other pages, or to many pages."""
         return _IMPLIED_ORIGIN.search(self.origin) is not None
 
 
-_COLUMN_NAMES = "number, action, page, url, label, origin, at"
+MAX_ANNOTATOR_LENGTH = 60  # characters of a name
+
+
+def clean_annotator(name: str) -> str:
+    """Return the name of an annotator in one line. Raise `UsageError` if it is too long.
+
+    >>> clean_annotator("  Ann \n Lee ")
+    'Ann Lee'
+    """
+    text = " ".join(name.split())
+    if len(text) > MAX_ANNOTATOR_LENGTH or not text.isprintable():
+        raise UsageError(f"the name of a reviewer must have at most {MAX_ANNOTATOR_LENGTH} printable characters")
+    return text
+
+
+_COLUMN_NAMES = "number, action, page, url, label, origin, at, annotator"
+#: SQL query: page, URL, label, origin and annotator of the current annotation of each page.
+SELECT_CURRENT_LABELS = (
+    "SELECT page, url, label, origin, annotator FROM annotations"
+    " WHERE label <> '' AND number IN (SELECT max(number) FROM annotations GROUP BY page)"
+)
 _SELECT_CURRENT = f"""
     SELECT {_COLUMN_NAMES} FROM annotations
     WHERE number IN (SELECT max(number) FROM annotations WHERE number <= ? GROUP BY page)
     ORDER BY number
 """
 _MAX_NUMBER = (1 << 63) - 1
-_INSERT_ANNOTATION = "INSERT INTO annotations (action, page, url, label, origin, at) VALUES (?,?,?,?,?,?)"
-# The last action of a user that is neither an undo nor already undone.
+_INSERT_ANNOTATION = "INSERT INTO annotations (action, page, url, label, origin, at, annotator) VALUES (?,?,?,?,?,?,?)"
+#: Numbers of the actions that were undone.
+SELECT_UNDONE = "SELECT CAST(substr(origin, 6) AS INTEGER) FROM annotations WHERE origin LIKE 'undo %'"
+# Numbers of the group decisions that are revoked.
+_SELECT_REVOKED = f"""
+    SELECT CAST(substr(origin, 9) AS INTEGER) FROM annotations
+    WHERE origin LIKE 'revoked %' AND action NOT IN ({SELECT_UNDONE})
+"""
+# The last action of a user that is neither an undo nor already undone or revoked.
 _SELECT_LAST_ACTION = f"""
     SELECT max(action) FROM annotations WHERE origin NOT LIKE 'undo %' AND origin <> '{REVIEWER_ORIGIN}'
-    AND action NOT IN (SELECT CAST(substr(origin, 6) AS INTEGER) FROM annotations WHERE origin LIKE 'undo %')
+    AND action NOT IN ({SELECT_UNDONE}) AND action NOT IN ({_SELECT_REVOKED})
 """
 
 
-def annotate(store: CollectionStore, urls: Sequence[str], label: AnnotationLabel, *, origin: str, at: float) -> int:
+def annotate(
+    store: CollectionStore,
+    urls: Sequence[str],
+    label: AnnotationLabel,
+    *,
+    origin: str,
+    at: float,
+    annotator: str = "",
+) -> int:
     """Add one label to several pages as one action, synced to disk. Return the number of the action.
 
     Earlier annotations of the pages stay in the log; the last one of a page counts.
     """
-    with store.db.durable_transaction():
-        return insert_annotations(store, urls, label, origin=origin, at=at)
+    return annotate_pages(store, dict.fromkeys(urls, label), origin=origin, at=at, annotator=annotator)
 
 
 def insert_annotations(
@@ -101,22 +139,30 @@ def insert_annotations(
     return action
 
 
-def annotate_pages(store: CollectionStore, labels: Mapping[str, AnnotationLabel], *, origin: str, at: float) -> int:
+def annotate_pages(
+    store: CollectionStore, labels: Mapping[str, AnnotationLabel], *, origin: str, at: float, annotator: str = ""
+) -> int:
     """Add a label to each of several pages as one action, synced to disk. Return the number of the action.
 
     `labels` maps the URL of a page to its label.
     """
     with store.db.durable_transaction():
         action = _next_action(store)
-        _insert_action(store, action, labels, origin=origin, at=at)
+        _insert_action(store, action, labels, origin=origin, at=at, annotator=annotator)
     return action
 
 
 def _insert_action(
-    store: CollectionStore, action: int, labels: Mapping[str, AnnotationLabel], *, origin: str, at: float
+    store: CollectionStore,
+    action: int,
+    labels: Mapping[str, AnnotationLabel],
+    *,
+    origin: str,
+    at: float,
+    annotator: str = "",
 ) -> None:
     """Insert the annotations of an action, and revoke the group decisions that they contradict."""
-    rows = [(action, fingerprint(url), url, label, origin, at) for url, label in labels.items()]
+    rows = [(action, fingerprint(url), url, label, origin, at, annotator) for url, label in labels.items()]
     store.db.executemany(_INSERT_ANNOTATION, rows)
     _revoke_decisions(store, action, [row[1] for row in rows], at=at)
 
@@ -144,6 +190,7 @@ def decide_group(
     *,
     sample: Iterable[int],
     at: float,
+    annotator: str = "",
 ) -> int:
     """Label the pages of a group as one action, synced to disk. Return the number of the action.
 
@@ -153,7 +200,7 @@ def decide_group(
         action = _next_action(store)
         values = (action, name, label, json.dumps(sorted(sample)))
         store.db.execute("INSERT INTO group_decisions VALUES (?,?,?,?)", values)
-        _insert_action(store, action, dict.fromkeys(urls, label), origin=f"group {action}", at=at)
+        _insert_action(store, action, dict.fromkeys(urls, label), origin=f"group {action}", at=at, annotator=annotator)
     return action
 
 
@@ -173,7 +220,7 @@ def _revoke_decisions(store: CollectionStore, action: int, changed: Sequence[int
         current = f"SELECT page, url FROM ({_SELECT_CURRENT}) WHERE origin LIKE '%group {number}' AND action <> ?"
         members = store.db.execute(current, (_MAX_NUMBER, action)).fetchall()
         rows = [
-            (action, page, url, *_find_earlier_label(store, page, number, f"revoked {number}"), at)
+            (action, page, url, *_find_earlier_label(store, page, number, f"revoked {number}", at))
             for page, url in members
         ]
         store.db.executemany(_INSERT_ANNOTATION, rows)
@@ -186,14 +233,20 @@ def _find_reviewed_label(store: CollectionStore, page: int) -> AnnotationLabel |
     return (rows[0].label or None) if rows and not rows[0].is_implied and not rows[0].is_by_reviewer else None
 
 
-def _find_earlier_label(store: CollectionStore, page: int, action: int, origin: str) -> tuple[str, str]:
-    """Return the label that a page had before an action, and `origin` with the part of its origin to keep."""
+def _find_earlier_label(
+    store: CollectionStore, page: int, action: int, origin: str, at: float
+) -> tuple[str, str, float, str]:
+    """Return the last columns of the row that restores the label of a page before an action.
+
+    They are the label, `origin` with the part of the earlier origin to keep, `at`, and the annotator of the label.
+    """
     before = store.db.execute(
-        "SELECT label, origin FROM annotations WHERE page=? AND action<? ORDER BY number DESC LIMIT 1", (page, action)
+        "SELECT label, origin, annotator FROM annotations WHERE page=? AND action<? ORDER BY number DESC LIMIT 1",
+        (page, action),
     ).fetchone()
-    label, earlier_origin = before or (AnnotationLabel.NONE, "")
+    label, earlier_origin, annotator = before or (AnnotationLabel.NONE, "", "")
     kept = _KEPT_ORIGIN.search(str(earlier_origin))
-    return str(label), f"{origin} {kept[0]}" if kept else origin
+    return str(label), f"{origin} {kept[0]}" if kept else origin, at, str(annotator)
 
 
 def has_annotations(store: CollectionStore, url: str) -> bool:
@@ -211,11 +264,39 @@ def undo_last_action(store: CollectionStore, *, at: float) -> list[Annotation]:
         (last,) = store.db.execute(_SELECT_LAST_ACTION).fetchone()
         if last is None:
             return []
-        action, rows = _next_action(store), []
-        for page, url in store.db.execute("SELECT page, url FROM annotations WHERE action=? ORDER BY number", (last,)):
-            rows.append((action, page, url, *_find_earlier_label(store, page, last, f"undo {last}"), at))
-        store.db.executemany(_INSERT_ANNOTATION, rows)
-        _revoke_decisions(store, action, [row[1] for row in rows], at=at)
+        pages = store.db.execute("SELECT page, url FROM annotations WHERE action=? ORDER BY number", (last,)).fetchall()
+        action = _insert_undo(store, last, pages, at=at)
+    return _list_action(store, action)
+
+
+def undo_action(store: CollectionStore, number: int, *, at: float) -> list[Annotation]:
+    """Undo one action of a user, which need not be the last one. Pages that have newer labels keep them.
+
+    Return all appended annotations; empty if the action does not exist or is already undone.
+    """
+    with store.db.durable_transaction():
+        is_undone = store.db.execute(f"SELECT ? IN ({SELECT_UNDONE})", (number,)).fetchone()[0]
+        sql = (
+            "SELECT page, url FROM annotations AS own WHERE action = ? AND origin NOT LIKE 'undo %'"
+            " AND number = (SELECT max(number) FROM annotations WHERE page = own.page) ORDER BY number"
+        )
+        pages = [] if is_undone else store.db.execute(sql, (number,)).fetchall()
+        if not pages:
+            return []
+        action = _insert_undo(store, number, pages, at=at)
+    return _list_action(store, action)
+
+
+def _insert_undo(store: CollectionStore, undone: int, pages: Sequence[tuple[int, str]], *, at: float) -> int:
+    """Append the labels that pages had before the action `undone`. Return the number of the new action."""
+    action = _next_action(store)
+    rows = [(action, page, url, *_find_earlier_label(store, page, undone, f"undo {undone}", at)) for page, url in pages]
+    store.db.executemany(_INSERT_ANNOTATION, rows)
+    _revoke_decisions(store, action, [row[1] for row in rows], at=at)
+    return action
+
+
+def _list_action(store: CollectionStore, action: int) -> list[Annotation]:
     sql = f"SELECT {_COLUMN_NAMES} FROM annotations WHERE action=? ORDER BY number"
     return store.query_typed_rows(Annotation, sql, (action,))
 
@@ -248,6 +329,11 @@ def find_annotation(store: CollectionStore, url: str) -> Annotation | None:
     return rows[0] if rows and rows[0].label != AnnotationLabel.NONE else None
 
 
+def count_annotated_pages(store: CollectionStore) -> int:
+    """Return the number of pages with a label."""
+    return store.query_value(int, f"SELECT count(*) FROM ({SELECT_CURRENT_LABELS})")
+
+
 def list_annotations_since(store: CollectionStore, number: int) -> list[Annotation]:
     """Return the annotations after a number, oldest first."""
     sql = f"SELECT {_COLUMN_NAMES} FROM annotations WHERE number>? ORDER BY number"
@@ -273,7 +359,7 @@ def copy_annotations(sources: Sequence[CollectionStore], target: CollectionStore
     with target.db.durable_transaction():
         for _, which, row in rows:
             origin = _renumber_origin(row.origin, actions[which])
-            values = (actions[which][row.action], row.page, row.url, row.label, origin, row.at)
+            values = (actions[which][row.action], row.page, row.url, row.label, origin, row.at, row.annotator)
             target.db.execute(_INSERT_ANNOTATION, values)
         sql = "SELECT action, name, label, sample FROM group_decisions"
         for source, numbers in zip(sources, actions, strict=True):

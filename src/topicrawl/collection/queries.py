@@ -6,13 +6,30 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from topicrawl.collection.annotations import SELECT_CURRENT_LABELS
 from topicrawl.collection.archive import RecordLocation
 from topicrawl.collection.link_rows import PackedLinks, StoredLink, find_link, unpack_links
 from topicrawl.collection.page_relevance import IS_RELEVANT
-from topicrawl.collection.store import CollectionStore
-from topicrawl.urls import fingerprint, get_host
+from topicrawl.collection.store import HOST_OF_URL, CollectionStore
+from topicrawl.urls import fingerprint
 
 _RATE_WINDOW = 600.0  # seconds over which the speed of a crawl is measured, because relevant pages may be rare
+
+
+# Verdicts that contradict the relevance of a page. A visit is found by its link or, after a redirect, by its page.
+_SELECT_CHANGES = f"""
+    WITH current_labels AS ({SELECT_CURRENT_LABELS}),
+    labelled AS (
+        SELECT v.step, v.relevance, label FROM current_labels c JOIN visits v ON v.id = c.page AND v.url = c.url
+        WHERE v.failure IS NULL
+        UNION
+        SELECT v.step, v.relevance, label FROM current_labels c JOIN pages p ON p.id = c.page
+        JOIN visits v ON v.step = p.step WHERE v.failure IS NULL
+    )
+    SELECT step, CASE label WHEN 'relevant' THEN 1 ELSE -1 END FROM labelled
+    WHERE (label = 'relevant' AND NOT coalesce(relevance, 0) >= ?)
+    OR (label = 'irrelevant' AND relevance >= ?)
+"""
 
 
 class RefusedLink(NamedTuple):
@@ -34,8 +51,28 @@ def count_relevant_pages(store: CollectionStore, threshold: float) -> tuple[int,
 
     A page is relevant if its annotation says so, or without an annotation if its relevance is at least `threshold`.
     """
-    sql = f"SELECT count(*), count(*) FILTER (WHERE {IS_RELEVANT}) FROM visits WHERE failure IS NULL"
-    return store.query_typed_rows(tuple[int, int], sql, (threshold,))[0]
+    sql = "SELECT count(*), count(*) FILTER (WHERE relevance >= ?) FROM visits WHERE failure IS NULL"
+    pages, relevant = store.query_typed_rows(tuple[int, int], sql, (threshold,))[0]
+    return pages, relevant + sum(change for _, change in list_relevance_changes(store, threshold))
+
+
+def list_relevance_changes(store: CollectionStore, threshold: float) -> list[tuple[int, int]]:
+    """Return the steps of the visits whose page is relevant by a verdict only (1), or by its relevance only (-1)."""
+    return store.query_typed_rows(tuple[int, int], _SELECT_CHANGES, (threshold, threshold))
+
+
+def compute_harvest_curve(store: CollectionStore, threshold: float, points: int) -> list[tuple[int, int]]:
+    """Return the harvest curve: (fetches, relevant pages), at about `points` points from (0, 0) to the last fetch."""
+    last = store.query_value(int, "SELECT coalesce(max(step), 0) FROM visits")
+    width = max(1, -(-last // points))
+    sql = "SELECT (step - 1) / ?, count(*) FROM visits WHERE failure IS NULL AND relevance >= ? GROUP BY 1"
+    counts = Counter(dict(store.query_typed_rows(tuple[int, int], sql, (width, threshold))))
+    for step, change in list_relevance_changes(store, threshold):
+        counts[(step - 1) // width] += change
+    curve = [(0, 0)]
+    for number in range(-(-last // width)):
+        curve.append((min(last, (number + 1) * width), curve[-1][1] + counts[number]))
+    return curve
 
 
 def measure_recent_rates(store: CollectionStore, threshold: float, now: float) -> tuple[float, float]:
@@ -75,9 +112,10 @@ def list_records_before(
     return [(step, RecordLocation(*location)) for step, *location in rows]
 
 
-def count_pages_by_host(store: CollectionStore) -> Counter[str]:
-    """Return the number of stored pages by host."""
-    return Counter(get_host(str(url)) for (url,) in store.query_rows("SELECT url FROM pages"))
+def count_pages_by_host(store: CollectionStore, *, limit: int = -1) -> Counter[str]:
+    """Return the number of stored pages by host, of the `limit` hosts with the most pages."""
+    sql = f"SELECT {HOST_OF_URL}, count(*) FROM pages GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?"
+    return Counter(dict(store.query_typed_rows(tuple[str, int], sql, (limit,))))
 
 
 def count_failures(store: CollectionStore) -> dict[str, int]:

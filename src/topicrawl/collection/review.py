@@ -41,7 +41,7 @@ REJECTED = "rejected"  # name of the group of the pages that are not relevant
 _MAX_CONTROL_SAMPLE = 40
 _SELECT_PAGES = """
     SELECT p.url, p.title, coalesce(v.relevance, 0), p.judgement, p.id
-    FROM pages p JOIN visits v USING (step) ORDER BY p.step
+    FROM pages p JOIN visits v USING (step) WHERE p.step > ? ORDER BY p.step
 """
 
 
@@ -63,9 +63,9 @@ class ReviewGroup:
 
     metric: str  # what selected the pages
     directory: str  # common directory of the pages; "" if there is none
-    pages: Sequence[ReviewCandidate]
+    pages: list[ReviewCandidate]
     can_decide: bool = True  # whether the sample decides on the other pages
-    sample: Sequence[ReviewCandidate] = field(default_factory=tuple)
+    sample: list[ReviewCandidate] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -100,22 +100,26 @@ class ReviewGroup:
         return [page.url for page in self.pages if page.label is None]
 
 
-def load_candidates(store: CollectionStore, threshold: float) -> list[ReviewCandidate]:
-    """Load every page with its judgement and its current annotation by a user.
+def load_candidates(store: CollectionStore, threshold: float, *, after: int = 0) -> list[ReviewCandidate]:
+    """Load every page that was fetched after a step, with its judgement and its current annotation by a user.
 
     Pages of earlier versions have no stored judgement. They are judged by their relevance.
     """
     annotations: Mapping[int, Annotation] = list_current_annotations(store)
     pages = []
-    rows = store.iterate_typed_rows(tuple[str, str, float, str, int], _SELECT_PAGES)
+    rows = store.iterate_typed_rows(tuple[str, str, float, str, int], _SELECT_PAGES, (after,))
     for url, title, relevance, stored, page_id in rows:
-        annotation = annotations.get(page_id)
-        if annotation is not None and annotation.is_by_reviewer:
-            annotation = None
         judgement = parse_judgement(store, stored) or build_score_judgement(relevance, threshold)
-        label, is_reviewed = (annotation.label, not annotation.is_implied) if annotation is not None else (None, False)
+        label, is_reviewed = get_user_label(annotations.get(page_id))
         pages.append(ReviewCandidate(url, title, relevance, judgement, page_id, label, is_reviewed))
     return pages
+
+
+def get_user_label(annotation: Annotation | None) -> tuple[AnnotationLabel | None, bool]:
+    """Return the label of a user in an annotation, or None, and whether the user has looked at the page."""
+    if annotation is None or annotation.is_by_reviewer or annotation.label == AnnotationLabel.NONE:
+        return None, False
+    return annotation.label, not annotation.is_implied
 
 
 def parse_judgement(store: CollectionStore, stored: str) -> PageJudgement | None:
@@ -229,49 +233,54 @@ def find_page_urls(store: CollectionStore, urls: Iterable[str]) -> list[str]:
 
 
 def review_pages(
-    store: CollectionStore, labels: Mapping[str, AnnotationLabel], threshold: float, *, origin: str, at: float
+    store: CollectionStore,
+    labels: Mapping[str, AnnotationLabel],
+    threshold: float,
+    *,
+    origin: str,
+    at: float,
+    annotator: str = "",
 ) -> list[AppliedDecision]:
     """Add verdicts on pages as one action, and decide on the groups whose samples are complete.
 
     `labels` maps the final URL of a page to its label. Return the decisions on groups.
     """
-    annotate_pages(store, labels, origin=origin, at=at)
-    return decide_groups(store, threshold, {fingerprint(url) for url in labels}, at=at)
+    annotate_pages(store, labels, origin=origin, at=at, annotator=annotator)
+    changed = {fingerprint(url) for url in labels}
+    return decide_groups(store, build_groups(load_candidates(store, threshold), threshold), changed, at=at)
 
 
 def decide_groups(
-    store: CollectionStore, threshold: float, changed: Collection[int], *, at: float
+    store: CollectionStore, groups: Iterable[ReviewGroup], changed: Collection[int], *, at: float, annotator: str = ""
 ) -> list[AppliedDecision]:
     """Apply the decisions on the groups in whose sample a page has changed. Each one is an action of its own."""
     decisions = []
-    for group in build_groups(load_candidates(store, threshold), threshold):
+    for group in groups:
         label, urls = group.decision, group.undecided_urls
         if label is not None and urls and any(page.id in changed for page in group.sample):
-            decide_group(store, group.name, urls, label, sample=[page.id for page in group.sample], at=at)
+            sample = [page.id for page in group.sample]
+            decide_group(store, group.name, urls, label, sample=sample, at=at, annotator=annotator)
             decisions.append(AppliedDecision(group.name, label, len(urls)))
     return decisions
 
 
-def find_group(store: CollectionStore, name: str, threshold: float) -> ReviewGroup:
+def find_group(groups: Iterable[ReviewGroup], name: str) -> ReviewGroup:
     """Return the group of relevant pages with a name. Raise `UsageError` if there is none."""
-    groups = [group for group in build_groups(load_candidates(store, threshold), threshold) if group.name != REJECTED]
-    for group in groups:
+    known = [group for group in groups if group.name != REJECTED]
+    for group in known:
         if group.name == name:
             return group
-    names = ", ".join(repr(group.name) for group in groups) or "none"
+    names = ", ".join(repr(group.name) for group in known) or "none"
     raise UsageError(f"there is no review group {name[:200]!r}: the groups are {names}")
 
 
 def label_group(
-    store: CollectionStore, name: str, label: AnnotationLabel, threshold: float, *, at: float
+    store: CollectionStore, group: ReviewGroup, label: AnnotationLabel, *, at: float, annotator: str = ""
 ) -> AppliedDecision:
-    """Accept or reject the pages of a group that have no label, without a sample. `name` may be "undoubted".
-
-    Raise `UsageError` if there is no such group.
-    """
-    urls = find_group(store, name, threshold).undecided_urls
-    if urls and name == UNDOUBTED and label == AnnotationLabel.RELEVANT:
-        annotate(store, urls, label, origin=UNDOUBTED_ORIGIN, at=at)
+    """Accept or reject the pages of a group that have no label, without a sample."""
+    urls = group.undecided_urls
+    if urls and group.name == UNDOUBTED and label == AnnotationLabel.RELEVANT:
+        annotate(store, urls, label, origin=UNDOUBTED_ORIGIN, at=at, annotator=annotator)
     elif urls:
-        decide_group(store, name, urls, label, sample=(), at=at)
-    return AppliedDecision(name, label, len(urls))
+        decide_group(store, group.name, urls, label, sample=(), at=at, annotator=annotator)
+    return AppliedDecision(group.name, label, len(urls))

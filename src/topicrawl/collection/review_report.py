@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -71,7 +71,13 @@ class ReviewReport(Struct, frozen=True):
 def build_review_report(store: CollectionStore, threshold: float) -> ReviewReport:
     """Return the state of the review of a crawl."""
     pages = load_candidates(store, threshold)
-    groups = build_groups(pages, threshold)
+    return summarise_review(pages, build_groups(pages, threshold), threshold)
+
+
+def summarise_review(
+    pages: Collection[ReviewCandidate], groups: Sequence[ReviewGroup], threshold: float
+) -> ReviewReport:
+    """Return the state of a review from its pages and groups."""
     recommended = sum(bool(page.judgement.group) for page in pages)
     sampled = sum(len(group.sample) for group in groups if group.metric != REJECTED)
     queue = build_review_queue(groups, threshold)

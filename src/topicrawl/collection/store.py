@@ -24,6 +24,8 @@ from topicrawl.urls import fingerprint
 
 Row = TypeVar("Row")
 _ROWS_PER_BATCH = 1000  # rows that are converted at once
+#: SQL expression: host of the canonical URL in the column `url`, with its port, as `urls.get_host` returns it.
+HOST_OF_URL = "substr(url, instr(url, '://') + 3, instr(substr(url, instr(url, '://') + 3), '/') - 1)"
 
 SCHEMA = DatabaseSchema(
     name="a collection",
@@ -88,6 +90,17 @@ SCHEMA = DatabaseSchema(
             "ALTER TABLE pages ADD COLUMN judgement TEXT NOT NULL DEFAULT ''",
             "CREATE TABLE group_decisions (action INTEGER PRIMARY KEY, name TEXT NOT NULL, label TEXT NOT NULL,"
             " sample TEXT NOT NULL)",
+        ),
+        (
+            "ALTER TABLE annotations ADD COLUMN annotator TEXT NOT NULL DEFAULT ''",
+            "CREATE INDEX annotations_by_action ON annotations (action)",
+            "CREATE TABLE page_tags (page INTEGER NOT NULL, tag TEXT NOT NULL, PRIMARY KEY (page, tag)) WITHOUT ROWID",
+            "CREATE TABLE page_notes (number INTEGER PRIMARY KEY, page INTEGER NOT NULL, note TEXT NOT NULL,"
+            " annotator TEXT NOT NULL, at REAL NOT NULL)",
+            "CREATE INDEX page_notes_by_page ON page_notes (page)",
+            f"CREATE INDEX pages_by_host ON pages ({HOST_OF_URL})",
+            "CREATE INDEX visits_by_relevance ON visits (relevance) WHERE failure IS NULL",
+            "CREATE INDEX visits_by_failure ON visits (failure) WHERE failure IS NOT NULL",
         ),
     ),
 )

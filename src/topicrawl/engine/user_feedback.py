@@ -46,6 +46,9 @@ class UserFeedback:
     _counts: dict[tuple[str, str], list[int]] = field(default_factory=dict)  # feature → [relevant, irrelevant]
     _applied_preferences: dict[str, float] = field(default_factory=dict)  # URL → preference that its score includes
 
+    def __post_init__(self) -> None:
+        self._topic_stems = frozenset(map(self.lexicon.stem, self.topic_words))
+
     def __bool__(self) -> bool:
         return bool(self._counts or self.boosts or self.words)
 
@@ -71,7 +74,7 @@ class UserFeedback:
         return (
             bool(stem)
             and word not in _UNINFORMATIVE_WORDS
-            and stem not in {self.lexicon.stem(own) for own in self.topic_words}
+            and stem not in self._topic_stems
         )
 
     def preference(self, link: Link) -> float:

@@ -20,7 +20,14 @@ from topicrawl.text.tokenizer import tokenise
 from topicrawl.topic import Topic
 from topicrawl.web.crawl_processes import choose_directory
 from topicrawl.web.pages import render_home
-from topicrawl.web.site import RequestForm, Site, get_collection_path, page_endpoint, redirect_to
+from topicrawl.web.site import (
+    RequestForm,
+    Site,
+    get_annotator,
+    get_collection_path,
+    page_endpoint,
+    redirect_to,
+)
 
 _MAX_SEEDS = 200
 _MAX_AMOUNT = 10
@@ -115,15 +122,16 @@ def _parse_host(text: str) -> str:
 def add_verdict(site: Site, request: Request, form: RequestForm) -> Response:
     """Add a verdict on one page."""
     name = request.path_params["name"]
-    save_verdict(site, name, [form.get_url()], form.get_text("verdict"), "read")
-    return redirect_to(_get_return_path(form, name))
+    save_verdict(site, name, [form.get_url()], form.get_text("verdict"), annotator=get_annotator(request))
+    return redirect_to(get_return_path(form, name))
 
 
-def save_verdict(site: Site, name: str, urls: list[str], verdict: str, how: str) -> int:
+def save_verdict(site: Site, name: str, urls: list[str], verdict: str, *, annotator: str = "") -> int:
     """Store a verdict on pages of a collection and return its number; raise `UsageError` for unknown pages."""
     label = parse_label(verdict)
     with site.collections.open_store(name) as store:
-        return annotation_log.annotate(store, find_page_urls(store, urls), label, origin=how, at=time())
+        pages = find_page_urls(store, urls)
+        return annotation_log.annotate(store, pages, label, origin="read", at=time(), annotator=annotator)
 
 
 def parse_label(verdict: str) -> AnnotationLabel:
@@ -134,17 +142,8 @@ def parse_label(verdict: str) -> AnnotationLabel:
         raise UsageError(f"the verdict must be relevant, irrelevant or unsure, not {verdict[:20]!r}") from error
 
 
-@page_endpoint
-def undo_verdict(site: Site, request: Request, form: RequestForm) -> Response:
-    """Undo the last verdict."""
-    name = request.path_params["name"]
-    with site.collections.open_store(name) as store:
-        annotation_log.undo_last_action(store, at=time())
-    return redirect_to(_get_return_path(form, name))
-
-
-def _get_return_path(form: RequestForm, name: str) -> str:
-    """Return the path to redirect to, which is always a page of the same collection."""
+def get_return_path(form: RequestForm, name: str) -> str:
+    """Return the path to redirect to after a form, which is always a page of the same collection."""
     rest = form.get_text("back", max_length=8000)
     return (
         f"{get_collection_path(name)}/{rest}"

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from topicrawl.collection import annotations as annotation_log
-from topicrawl.collection import queries
+from topicrawl.collection.annotations import clean_annotator
 from topicrawl.errors import CollectionError, TopicrawlError, UsageError
 from topicrawl.urls import canonicalize_url
 from topicrawl.web import crawl_figures, page_view
@@ -116,7 +116,7 @@ def get_collection(site: Site, request: Request, form: RequestForm) -> Response:
         return JSONResponse(
             {
                 **_figures_to_dict(opened),
-                "failures": queries.count_failures(opened.store),
+                "failures": crawl_figures.count_failures(opened),
                 "hosts": dict(crawl_figures.list_hosts(opened, 50)),
                 "heeded": crawl_figures.get_feedback_state(opened) or None,
                 "pending": crawl_figures.count_pending(opened),
@@ -181,15 +181,19 @@ def get_page(site: Site, request: Request, form: RequestForm) -> Response:
 @json_endpoint
 def add_verdict(site: Site, request: Request, body: JsonBody) -> Response:
     """Add a verdict on pages. Return the number of the action. Unknown pages are an error (400)."""
-    act = save_verdict(site, request.path_params["name"], body.get_urls("urls"), body.get_text("verdict"), "read")
-    return JSONResponse({"act": act})
+    name, urls, by = request.path_params["name"], body.get_urls("urls"), clean_annotator(body.get_text("by"))
+    return JSONResponse({"act": save_verdict(site, name, urls, body.get_text("verdict"), annotator=by)})
 
 
 @json_endpoint
 def undo_verdict(site: Site, request: Request, body: JsonBody) -> Response:
-    """Undo the last verdict. Return its pages with the restored verdicts; empty if there is nothing to undo."""
+    """Undo an action, or the last one. Return its pages with the restored verdicts; empty if nothing was undone."""
+    number = int(body.get_number("action", 0))
     with site.collections.open_store(request.path_params["name"]) as store:
-        rows = annotation_log.undo_last_action(store, at=time())
+        if number:
+            rows = annotation_log.undo_action(store, number, at=time())
+        else:
+            rows = annotation_log.undo_last_action(store, at=time())
     return JSONResponse({"pages": [{"url": row.url, "verdict": row.label} for row in rows]})
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
-from starlette.types import ExceptionHandler
+from starlette.staticfiles import PathLike, StaticFiles
+from starlette.types import ExceptionHandler, Scope
 
 from topicrawl.search import LocalServer, SearchServer
 from topicrawl.web import actions, api, compare, pages, review, review_api, search, teach
@@ -20,9 +23,23 @@ from topicrawl.web.collections import CollectionRegistry
 from topicrawl.web.crawl_processes import CrawlProcesses
 from topicrawl.web.search_service import SearchService
 from topicrawl.web.security import AsgiApp, SecurityMiddleware
-from topicrawl.web.site import Site
+from topicrawl.web.site import STATIC_FOLDER, Site, hash_static_file
 
-_STATIC = Path(__file__).parent / "static"
+_CACHE_FOREVER = "public, max-age=31536000, immutable"
+
+
+class CachedStaticFiles(StaticFiles):
+    """Static files that browsers cache forever if the request contains the hash of the file."""
+
+    def file_response(
+        self, full_path: PathLike, stat_result: os.stat_result, scope: Scope, status_code: int = 200
+    ) -> Response:
+        """Return a file with a cache header."""
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        name = os.path.basename(full_path)
+        is_current = scope["query_string"].decode("latin-1") == f"v={hash_static_file(name)}"
+        response.headers["cache-control"] = _CACHE_FOREVER if is_current else "no-cache"
+        return response
 
 
 def _build_routes() -> list[BaseRoute]:
@@ -39,11 +56,17 @@ def _build_routes() -> list[BaseRoute]:
         Route(f"{one}/start", actions.resume_crawl, methods=post),
         Route(f"{one}/order", actions.send_command, methods=post),
         Route(f"{one}/verdict", actions.add_verdict, methods=post),
-        Route(f"{one}/undo", actions.undo_verdict, methods=post),
+        Route("/reviewer", review.set_annotator, methods=post),
+        Route(f"{one}/undo", review.undo_verdict, methods=post),
         Route(f"{one}/review", review.show_queue),
         Route(f"{one}/review", review.judge_page, methods=post),
+        Route(f"{one}/review/page", review.show_item),
+        Route(f"{one}/review/queue", review.list_waiting),
+        Route(f"{one}/review/groups", review.show_groups),
+        Route(f"{one}/review/groups", review.label_group, methods=post),
+        Route(f"{one}/review/agreement", review.show_agreement),
+        Route(f"{one}/notes", review.edit_notes, methods=post),
         Route(f"{one}/followed", review.show_feedback_state),
-        Route(f"{one}/accept", review.accept_undoubted, methods=post),
         Route(f"{one}/teach", teach.show_training),
         Route(f"{one}/teach", teach.open_page, methods=post),
         Route(f"{one}/teach/back", teach.go_back, methods=post),
@@ -57,7 +80,7 @@ def _build_routes() -> list[BaseRoute]:
         Route("/search", search.show_search),
         Route("/search", search.give_feedback, methods=post),
         *_build_api_routes(),
-        Mount("/static", StaticFiles(directory=_STATIC)),
+        Mount("/static", CachedStaticFiles(directory=STATIC_FOLDER)),
     ]
 
 
@@ -78,6 +101,7 @@ def _build_api_routes() -> list[BaseRoute]:
         Route(f"{one}/undo", api.undo_verdict, methods=["POST"]),
         Route(f"{one}/review", review_api.get_review),
         Route(f"{one}/review", review_api.add_review, methods=["POST"]),
+        Route(f"{one}/agreement", review_api.get_agreement),
         Route(f"{one}/review.csv", review_api.get_sheet),
         Route(f"{one}/review.csv", review_api.read_sheet, methods=["POST"]),
         Route(f"{one}/orders", api.send_command, methods=["POST"]),
@@ -127,7 +151,12 @@ def create_app(
         500: _handle_http_error,
         ClientDisconnect: _handle_disconnect,
     }
-    app = Starlette(routes=_build_routes(), exception_handlers=handlers, lifespan=_run_lifespan)
+    app = Starlette(
+        routes=_build_routes(),
+        exception_handlers=handlers,
+        lifespan=_run_lifespan,
+        middleware=[Middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)],
+    )
     registry = CollectionRegistry(directories)
     app.state.site = Site(
         registry,

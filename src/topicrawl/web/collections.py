@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from topicrawl.collection.archive import WarcArchive
@@ -12,6 +12,7 @@ from topicrawl.collection.directory import contains_crawl, load_crawl_topic
 from topicrawl.collection.store import CollectionStore
 from topicrawl.errors import CollectionError, UsageError
 from topicrawl.topic import Topic
+from topicrawl.web.collection_cache import CollectionCache, CollectionCaches
 
 
 class NotFoundError(UsageError):
@@ -20,12 +21,13 @@ class NotFoundError(UsageError):
 
 @dataclass(frozen=True)
 class OpenCollection:
-    """A collection opened read-only; a crawl may be writing it at the same time."""
+    """An open collection; a crawl may be writing it at the same time."""
 
     name: str
     directory: Path
     topic: Topic
     store: CollectionStore
+    cache: CollectionCache = field(default_factory=CollectionCache)
 
     @property
     def archive(self) -> WarcArchive:
@@ -42,6 +44,7 @@ class CollectionRegistry:
 
     def __init__(self, directories: Sequence[Path]) -> None:
         self._directories = [place.resolve() for place in directories]
+        self.caches = CollectionCaches()
         for place in self._directories:
             if not place.is_dir():
                 raise CollectionError(f"{place} is not a directory: name crawls, or a directory that contains crawls")
@@ -83,10 +86,24 @@ class CollectionRegistry:
     @contextmanager
     def open_readonly(self, name: str) -> Iterator[OpenCollection]:
         """Open a collection read-only, and close it at the end of the block. Raise `NotFoundError` if there is none."""
+        with self._open(name, readonly=True) as opened:
+            yield opened
+
+    @contextmanager
+    def open_writable(self, name: str) -> Iterator[OpenCollection]:
+        """Open a collection to write annotations or commands; a crawl may be writing it too.
+
+        Raise `NotFoundError` if this server has no collection of that name.
+        """
+        with self._open(name, readonly=False) as opened:
+            yield opened
+
+    @contextmanager
+    def _open(self, name: str, *, readonly: bool) -> Iterator[OpenCollection]:
         directory = self.get_directory(name)
-        store = CollectionStore(directory / "topicrawl.sqlite", readonly=True)
+        store = CollectionStore(directory / "topicrawl.sqlite", readonly=readonly)
         try:
-            yield OpenCollection(name, directory, load_crawl_topic(directory), store)
+            yield OpenCollection(name, directory, load_crawl_topic(directory), store, self.caches.get(directory))
         finally:
             store.close()
 

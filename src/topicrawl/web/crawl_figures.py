@@ -110,7 +110,8 @@ class CollectionFigures:
 def get_figures(opened: OpenCollection) -> CollectionFigures:
     """Return the figures of a collection; reading them does not block a running crawl."""
     store, directory = opened.store, opened.directory
-    pages, relevant = queries.count_relevant_pages(store, opened.topic.threshold)
+    threshold = opened.topic.threshold
+    pages, relevant = opened.cache.compute("relevant", store, lambda: queries.count_relevant_pages(store, threshold))
     counts, running = _count_links(directory), is_crawling(directory)
     identity, settings = _load_dict(store, "identity"), _load_dict(store, "settings")
     limits = convert(settings, _StoredLimits)
@@ -130,7 +131,7 @@ def get_figures(opened: OpenCollection) -> CollectionFigures:
         state,
         running,
         paused,
-        len(annotation_log.list_current_annotations(store)),
+        opened.cache.compute("judged", store, lambda: annotation_log.count_annotated_pages(store)),
         limits.pages,
         limits.relevant,
     )
@@ -197,21 +198,11 @@ def _count_links(directory: Path) -> FrontierCounts:
 
 
 def compute_harvest_curve(opened: OpenCollection) -> list[tuple[int, int]]:
-    """Return the harvest curve: (pages, relevant pages) at about `_MAX_POINTS` points."""
-    discoveries, points, pages, relevant = (
-        queries.iterate_discoveries(opened.store, opened.topic.threshold),
-        [(0, 0)],
-        0,
-        0,
+    """Return the harvest curve: (fetches, relevant pages) at about `_MAX_POINTS` points."""
+    threshold = opened.topic.threshold
+    return opened.cache.compute(
+        "curve", opened.store, lambda: queries.compute_harvest_curve(opened.store, threshold, _MAX_POINTS)
     )
-    step = max(1, opened.store.query_value(int, "SELECT count(*) FROM visits") // _MAX_POINTS)
-    for hit in discoveries:
-        pages, relevant = pages + 1, relevant + hit
-        if pages % step == 0:
-            points.append((pages, relevant))
-    if points[-1][0] != pages:
-        points.append((pages, relevant))
-    return points
 
 
 def get_feedback_state(opened: OpenCollection) -> dict[str, JsonValue]:
@@ -225,8 +216,9 @@ def _get_applied_feedback(opened: OpenCollection) -> AppliedFeedback:
 
 def count_pending(opened: OpenCollection) -> int:
     """Return the number of verdicts and commands that the crawl has not applied yet."""
-    verdicts = annotation_log.list_annotations_since(opened.store, _get_applied_feedback(opened).verdict)
-    return len(verdicts) + len(_list_pending_commands(opened))
+    sql = "SELECT count(*) FROM annotations WHERE number > ?"
+    verdicts = opened.store.query_value(int, sql, (_get_applied_feedback(opened).verdict,))
+    return verdicts + len(_list_pending_commands(opened))
 
 
 class NextLink(Struct, frozen=True):
@@ -273,15 +265,7 @@ def list_next_links(opened: OpenCollection, count: int) -> list[NextLink]:
 
 def load_user_feedback(opened: OpenCollection) -> UserFeedback:
     """Load the user feedback of a collection in the form that the crawl uses."""
-    guide = UserFeedback(opened.topic.lexicon, opened.topic.tokens)
-    guide.boosts = commands.get_current_amounts(opened.store, CommandKind.BOOST)
-    guide.words = commands.get_current_amounts(opened.store, CommandKind.WORD)
-    for verdict in annotation_log.list_current_annotations(opened.store).values():
-        row = opened.store.find_visit(verdict.url)
-        if row is not None and verdict.is_relevant is not None:
-            titles = opened.store.query_rows("SELECT title FROM pages WHERE step=?", (row.step,))
-            guide.add_annotation(row.link, relevant=verdict.is_relevant, title=str(titles[0][0]) if titles else "")
-    return guide
+    return opened.cache.get_feedback(opened.store, opened.topic)
 
 
 def trace_path(opened: OpenCollection, visit: StoredVisit | None) -> list[StoredVisit]:
@@ -295,4 +279,10 @@ def trace_path(opened: OpenCollection, visit: StoredVisit | None) -> list[Stored
 
 def list_hosts(opened: OpenCollection, count: int) -> list[tuple[str, int]]:
     """Return the hosts with the most pages."""
-    return sorted(queries.count_pages_by_host(opened.store).items(), key=lambda item: (-item[1], item[0]))[:count]
+    hosts = opened.cache.compute("hosts", opened.store, lambda: queries.count_pages_by_host(opened.store))
+    return list(hosts.items())[:count]
+
+
+def count_failures(opened: OpenCollection) -> dict[str, int]:
+    """Return the number of final failures by name, most frequent first."""
+    return opened.cache.compute("failures", opened.store, lambda: queries.count_failures(opened.store))

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from topicrawl import __version__
+from topicrawl.collection.agreement import AgreementReport
 from topicrawl.collection.review_report import ReviewReport
 from topicrawl.relevance.base import BUILT_IN_JUDGES
 from topicrawl.search.models import Feedback, SearchResults
@@ -23,13 +24,20 @@ _ERRORS = {
 }
 _OBJECT = {"type": "object"}
 #: Types of the responses, by operation. The other operations return objects without a schema.
-_RESPONSE_TYPES = {"search": SearchResults, "feedback": Feedback, "next": NextLinks, "review": ReviewReport}
+_RESPONSE_TYPES = {
+    "search": SearchResults,
+    "feedback": Feedback,
+    "next": NextLinks,
+    "review": ReviewReport,
+    "agreement": AgreementReport,
+}
 _URL_LIST = {"type": "array", "items": _STRING, "minItems": 1, "maxItems": 1000}
 
 _REVIEW_FIELDS = {
     **dict.fromkeys(("relevant", "irrelevant", "unsure"), _URL_LIST),
     **dict.fromkeys(("accept", "reject"), _STRING),
     "judge": {"type": "string", "enum": list(BUILT_IN_JUDGES)},
+    "by": {"type": "string", "maxLength": 60},
 }
 
 
@@ -62,8 +70,10 @@ def _build_collection_paths(path: str) -> dict[str, Any]:
     """Return the paths of one collection."""
     url = _query_parameter("url", {"type": "string", "maxLength": 4000}, required=True)
     before = _query_parameter("before", {"type": "integer", "minimum": 0, "maximum": 1 << 40})
+    number = {"type": "integer", "minimum": 0, "maximum": 999_999_999}
     verdict = {"type": "string", "enum": ["relevant", "irrelevant", "unsure", ""]}
-    annotation = {"urls": _URL_LIST, "verdict": verdict}
+    name = {"type": "string", "maxLength": 60}
+    annotation = {"urls": _URL_LIST, "verdict": verdict, "by": name}
     kinds = ["seed", "word", "block", "boost", "pause", "resume", "stop"]
     command = {"kind": {"type": "string", "enum": kinds}, "target": _STRING, "amount": {"type": "number"}}
     return {
@@ -86,11 +96,14 @@ def _build_collection_paths(path: str) -> dict[str, Any]:
             "get": _build_operation("Review groups, and the pages to review", "review", _name_parameter()),
             "post": _build_post_operation("Add verdicts, and decide on groups", "add_review", _REVIEW_FIELDS),
         },
+        f"{path}/agreement": {
+            "get": _build_operation("Verdicts and agreement of the reviewers", "agreement", _name_parameter())
+        },
         f"{path}/review.csv": {
             "get": _build_operation("The review sheet as CSV", "sheet", _name_parameter()),
             "post": _build_post_operation("Read a review sheet", "read_sheet", {"csv": _STRING}, "csv"),
         },
-        f"{path}/undo": {"post": _build_post_operation("Undo the last verdict", "undo", {})},
+        f"{path}/undo": {"post": _build_post_operation("Undo an action, or the last one", "undo", {"action": number})},
         f"{path}/orders": {"post": _build_post_operation("Send a command to a crawl", "order", command, "kind")},
     }
 

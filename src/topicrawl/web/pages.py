@@ -21,7 +21,7 @@ from topicrawl.web import charts, crawl_figures, link_map
 from topicrawl.web.collections import OpenCollection
 from topicrawl.web.crawl_processes import hide_path
 from topicrawl.web.page_context import build_page_context
-from topicrawl.web.site import RequestForm, Site, page_endpoint
+from topicrawl.web.site import RequestForm, Site, format_verdict, page_endpoint
 
 _MAX_NEXT_LINKS = 12  # waiting links
 _ROWS_PER_PAGE = 50  # rows of the list of pages
@@ -129,7 +129,7 @@ def show_pages(site: Site, request: Request, form: RequestForm) -> Response:
         )
         rows = [(step, str(url), _get_title(opened, str(url)), *rest) for step, url, *rest in visits]
         verdicts = {
-            row.url: f"{row.label}{' (reviewer)' if row.is_by_reviewer else ''}"
+            row.url: f"{format_verdict(row.label)}{' (reviewer)' if row.is_by_reviewer else ''}"
             for row in annotation_log.list_current_annotations(opened.store).values()
         }
         figures = crawl_figures.get_figures(opened)

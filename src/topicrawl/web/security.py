@@ -31,12 +31,23 @@ MAX_TARGET_BYTES = 8192  # bytes of path and query
 MAX_BODY_BYTES = 1 << 20
 MAX_UPLOAD_BYTES = 64 << 20  # for the history of a browser
 UPLOAD_SUFFIX = "/history"  # suffix of the paths that accept uploads
-#: The page has no style sheet, because a request without access gets no other file.
+#: Files that a request without the token gets, for the page that asks for it.
+_PUBLIC_PATHS = ("/static/app.css", "/static/icon.svg")
 _REFUSAL_PAGE = (
-    '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+    '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
     '<meta name="viewport" content="width=device-width, initial-scale=1"><title>{status} – Topicrawl</title>'
-    "<h1>Topicrawl <small>{status}</small></h1><p>{text}.</p>"
+    '<link rel="stylesheet" href="/static/app.css"><link rel="icon" href="/static/icon.svg"></head><body>'
+    '<header><span class="brand">Topicrawl</span></header><main><h1>{title} <small>{status}</small></h1>'
+    '<p class="note bad" role="alert">{text}.</p>{form}</main></body></html>'
 )
+#: The form sends the token in the query string. The response stores it in a cookie and redirects to the page without it.
+_TOKEN_FORM = (
+    '<form class="stack"><label>Token <input name="token" type="password" required maxlength="200" autofocus'
+    ' autocomplete="current-password"></label><button class="main">Open</button></form>'
+    '<p class="quiet">The token is in the address that <code>topicrawl serve</code> printed, after'
+    " <code>?token=</code>.</p>"
+)
+_REFUSAL_TITLES = {401: "Token required", 403: "Refused", 413: "Too large", 414: "Too long", 421: "Unknown host"}
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 #: Headers of every response. The referrer policy `same-origin` makes browsers send the Origin header with forms.
 HEADERS = {
@@ -83,11 +94,16 @@ class SecurityMiddleware:
         if refusal is not None:
             await _send_text(send, *refusal, as_html=_accepts_html(headers))
             return
-        if self.token and not self._has_token(headers):
+        if self.token and not self._has_token(headers) and not self._is_public(scope):
             if (location := self._get_login_redirect(scope)) is not None:
                 await _send_text(send, 303, "", {"location": location, "set-cookie": self._build_cookie()})
             else:
-                text = "this server requires a token: open the address that `topicrawl serve` printed"
+                is_wrong = b"token=" in scope["query_string"]
+                text = (
+                    "the token is wrong"
+                    if is_wrong
+                    else "this server requires a token: open the address that `topicrawl serve` printed"
+                )
                 await _send_text(send, 401, text, as_html=_accepts_html(headers))
             return
         await self.app(scope, _limit_body(scope, receive), _add_headers(send))
@@ -105,6 +121,10 @@ class SecurityMiddleware:
         if scope["method"] not in _SAFE_METHODS and not _is_same_origin(scope, headers):
             return 403, "changes are accepted from pages of this server only"
         return None
+
+    def _is_public(self, scope: Scope) -> bool:
+        """Whether the request is for a file of the page that asks for the token."""
+        return scope["method"] == "GET" and scope["path"] in _PUBLIC_PATHS
 
     def _has_token(self, headers: dict[str, str]) -> bool:
         """Whether the request has the token, in the Authorization header or in the cookie."""
@@ -213,7 +233,13 @@ async def _send_text(
         **HEADERS,
         **(headers or {}),
     }
-    text = _REFUSAL_PAGE.format(status=status, text=escape(text[:1].upper() + text[1:])) if as_html else text
+    if as_html:
+        text = _REFUSAL_PAGE.format(
+            status=status,
+            title=_REFUSAL_TITLES.get(status, "Error"),
+            text=escape(text[:1].upper() + text[1:]),
+            form=_TOKEN_FORM if status == 401 else "",
+        )
     rows = [(name.encode(), value.encode("latin-1")) for name, value in all_headers.items()]
     await send({"type": "http.response.start", "status": status, "headers": rows})
     await send({"type": "http.response.body", "body": f"{text}\n".encode()})

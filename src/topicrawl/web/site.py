@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import wraps
+from functools import cache, wraps
+from hashlib import blake2b
+from pathlib import Path
 from time import time
 from typing import Any
-from urllib.parse import parse_qs, quote, urlencode
+from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
@@ -16,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from topicrawl import __version__
+from topicrawl.collection.annotations import clean_annotator
 from topicrawl.errors import CollectionError, TopicrawlError, UsageError
 from topicrawl.urls import canonicalize_url
 from topicrawl.web.collections import CollectionRegistry, NotFoundError
@@ -24,7 +27,10 @@ from topicrawl.web.jobs import JobRunner
 from topicrawl.web.search_service import SearchService
 from topicrawl.web.security import BodyTooLargeError
 
-_MAX_FIELDS = 200  # fields of one form
+_MAX_FIELDS = 300  # fields of one form
+STATIC_FOLDER = Path(__file__).parent / "static"
+#: Cookie with the name of the user who reviews pages.
+ANNOTATOR_COOKIE = "topicrawl-reviewer"
 
 
 def _create_environment() -> Environment:
@@ -45,6 +51,8 @@ def _create_environment() -> Environment:
         bare=strip_scheme,
         plain=lambda name: str(name).replace("_", " "),
         sentence=format_sentence,
+        verdict=format_verdict,
+        static=get_static_path,
         www=lambda name: name.removeprefix("www."),
     )
     environment.globals["version"] = __version__
@@ -145,6 +153,16 @@ def get_error_status(error: TopicrawlError | BodyTooLargeError) -> int:
     return next((status for kind, status in kinds.items() if isinstance(error, kind)), 500)
 
 
+def get_annotator(request: Request) -> str:
+    """Return the name that the user has entered in this browser, or ""."""
+    return clean_annotator(unquote(request.cookies.get(ANNOTATOR_COOKIE, ""))[:200])
+
+
+def is_inline(request: Request) -> bool:
+    """Whether a script of the page sent the request, and replaces a part of the page with the response."""
+    return request.headers.get("x-inline", "") == "1"
+
+
 def redirect_to(path: str, **fields: object) -> RedirectResponse:
     """Redirect to a page after a POST (status 303), so that reloading the page does not repeat the change."""
     return RedirectResponse(path + (f"?{urlencode(fields)}" if fields else ""), 303)
@@ -156,6 +174,26 @@ def get_collection_path(name: str) -> str:
 
 
 # Template filters
+
+
+def format_verdict(label: str) -> str:
+    """Return a verdict in the words of the pages.
+
+    >>> format_verdict("irrelevant"), format_verdict("relevant")
+    ('not relevant', 'relevant')
+    """
+    return {"irrelevant": "not relevant"}.get(str(label), str(label))
+
+
+def get_static_path(name: str) -> str:
+    """Return the path of a static file with a hash of its content, so that browsers can cache it forever."""
+    return f"/static/{name}?v={hash_static_file(name)}"
+
+
+@cache
+def hash_static_file(name: str) -> str:
+    """Return a short hash of a static file."""
+    return blake2b((STATIC_FOLDER / name).read_bytes(), digest_size=6).hexdigest()
 
 
 def encode_query(values: Mapping[str, object]) -> str:

@@ -27,7 +27,15 @@ from topicrawl.web.collections import OpenCollection
 from topicrawl.web.crawl_processes import choose_directory, hide_path
 from topicrawl.web.page_fetching import load_page
 from topicrawl.web.security import BodyTooLargeError
-from topicrawl.web.site import RequestForm, Site, get_collection_path, get_error_status, page_endpoint, redirect_to
+from topicrawl.web.site import (
+    RequestForm,
+    Site,
+    get_annotator,
+    get_collection_path,
+    get_error_status,
+    page_endpoint,
+    redirect_to,
+)
 
 log = logging.getLogger("topicrawl")
 MODEL_FILE = "hmm.json"
@@ -125,7 +133,7 @@ def label_page(site: Site, request: Request, form: RequestForm) -> Reply:
         BrowsingLog(opened.directory).set_label(url, verdict)
         visit = opened.store.find_visit(url)
     if visit is not None and visit.failure is None:
-        save_verdict(site, name, [url], verdict, "read")
+        save_verdict(site, name, [url], verdict, annotator=get_annotator(request))
     return redirect_to(f"{get_collection_path(name)}/teach", session=session)
 
 

@@ -1,10 +1,41 @@
 // Keyboard shortcuts and live updates. All pages also work without this script.
 "use strict";
 addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+  // A key that is held down repeats; only its first event counts.
+  if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
   const target = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
-  if (target) { event.preventDefault(); target.click(); }
+  if (target && !target.closest("[hidden]")) { event.preventDefault(); target.click(); }
 });
+// A form is sent once: a second click or key press before the next page is shown does nothing.
+addEventListener("submit", (event) => {
+  const form = event.target;
+  if (event.defaultPrevented || form.method !== "post") return;
+  if (form.dataset.sent) return event.preventDefault();
+  if (!form.dataset.inline) { form.dataset.sent = "yes"; return; }
+  event.preventDefault();
+  sendInline(form, event.submitter);
+});
+addEventListener("pageshow", () => { for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent; });
+// Send a form in the background and replace the part of the page that it names with the response.
+const sendInline = async (form, submitter) => {
+  form.dataset.sent = "yes";
+  form.setAttribute("aria-busy", "true");
+  const fields = new URLSearchParams(new FormData(form, submitter));
+  try {
+    const response = await fetch(form.action, { method: "POST", body: fields, headers: { "x-inline": "1" } });
+    const text = await response.text();
+    if (!response.ok) throw new Error(new DOMParser().parseFromString(text, "text/html").querySelector("[role=alert]")?.textContent ?? `status ${response.status}`);
+    const part = document.getElementById(form.dataset.inline);
+    if (part) part.outerHTML = text;
+  } catch (error) {
+    const note = document.createElement("p");
+    note.className = "note bad";
+    note.setAttribute("role", "alert");
+    note.textContent = error instanceof TypeError ? "The server is not reachable. Nothing was changed." : error.message;
+    form.querySelector(".note")?.remove();
+    form.append(note);
+  } finally { delete form.dataset.sent; form.removeAttribute("aria-busy"); }
+};
 const live = document.querySelector("[data-live]");
 if (live) {
   const update = async () => {

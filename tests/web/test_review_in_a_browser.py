@@ -1,0 +1,106 @@
+"""Review with the keyboard in a browser: each key press is one verdict on the page that is shown."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from tests.helpers.browser import BROWSER, BrowserTab, open_browser
+from tests.helpers.search_collections import create_collection, make_page
+from tests.helpers.web_client import WebClient, serve_collections
+
+from topicrawl.collection import annotations as annotation_log
+from topicrawl.collection.store import CollectionStore
+
+pytestmark = pytest.mark.skipif(
+    BROWSER is None, reason="no browser here: `apt-get install chromium-headless-shell` brings one"
+)
+PAGES = 80
+READY = "document.getElementById('review').dataset.ready === 'yes'"
+
+
+def review_in_browser(tmp_path: Path, review: Callable[[BrowserTab, WebClient], Awaitable[None]]) -> list[tuple[str, str]]:
+    """Open the review page of a collection in a browser. Return the verdicts: the part of the URL and the label."""
+    create_collection(tmp_path / "owls", [make_page(number, "owls", f"word{number}") for number in range(PAGES)])
+
+    async def run(client: WebClient) -> None:
+        async with open_browser(tmp_path) as tab:
+            await tab.open(f"{client.origin}/c/owls/review")
+            await tab.wait_until(READY)
+            await review(tab, client)
+
+    with serve_collections([tmp_path]) as client:
+        asyncio.run(run(client))
+    store = CollectionStore(tmp_path / "owls" / "topicrawl.sqlite", readonly=True)
+    try:
+        return [(row.url, str(row.label)) for row in annotation_log.list_current_annotations(store).values()]
+    finally:
+        store.close()
+
+
+async def press_keys(tab: BrowserTab, keys: str) -> None:
+    """Press keys as fast as the browser accepts them."""
+    for key in keys:
+        await tab.run_command("Input.dispatchKeyEvent", type="keyDown", key=key, text=key)
+        # A key that is held down must not give a second verdict.
+        await tab.run_command("Input.dispatchKeyEvent", type="keyDown", key=key, text=key, autoRepeat=True)
+        await tab.run_command("Input.dispatchKeyEvent", type="keyUp", key=key)
+
+
+async def wait_for_count(tab: BrowserTab, count: int) -> None:
+    await tab.wait_until(f"document.querySelector('[data-count=reviewed]').textContent === '{count}'")
+
+
+def test_ten_fast_key_presses_write_ten_verdicts_on_ten_pages(tmp_path: Path) -> None:
+    keys, expected = "ynuynuynyn", []
+
+    async def review(tab: BrowserTab, client: WebClient) -> None:
+        pages = json.loads(await tab.evaluate("document.getElementById('review').dataset.pages"))
+        labels = {"y": "relevant", "n": "irrelevant", "u": "unsure"}
+        expected.extend((page["url"], labels[key]) for page, key in zip(pages, keys, strict=False))
+        await press_keys(tab, keys)
+        await wait_for_count(tab, 10)
+        assert await tab.evaluate("document.querySelector('#verdict [name=url]').value") == pages[10]["url"]
+
+    verdicts = review_in_browser(tmp_path, review)
+    assert verdicts == expected
+    assert len({url for url, _ in verdicts}) == 10
+
+
+def test_undo_restores_each_page_and_help_lists_the_keys(tmp_path: Path) -> None:
+    async def review(tab: BrowserTab, client: WebClient) -> None:
+        pages = [page["url"] for page in json.loads(await tab.evaluate("document.getElementById('review').dataset.pages"))]
+        shown = "document.querySelector('#verdict [name=url]').value"
+        await press_keys(tab, "yyy")
+        await wait_for_count(tab, 3)
+        for left in (2, 1):
+            await tab.press_key("z")
+            await tab.wait_until(f"{shown} === '{pages[left]}'")
+            await wait_for_count(tab, left)
+        # Keys do nothing while the help is open.
+        await tab.press_key("?")
+        await tab.wait_until("document.getElementById('help').open")
+        await tab.press_key("n")
+        await tab.evaluate("document.getElementById('help').close()")
+        # Another page of the queue can be shown first; its verdict does not change the others.
+        await tab.press_key("j")
+        await tab.wait_until(f"{shown} === '{pages[2]}'")
+        await tab.press_key("u")
+        await wait_for_count(tab, 2)
+        # A note and a tag are stored in place.
+        await tab.evaluate("""document.querySelector('#notes [name=note]').value = 'a <b>good</b> page';
+            document.querySelector('#notes [name=tags]').value = 'Barn, tawny';
+            document.querySelector('#notes .row button').click()""")
+        await tab.wait_until("document.querySelector('#notes li')?.innerText.includes('a <b>good</b> page')")
+        assert await tab.evaluate("document.querySelector('#notes [name=tags]').value") == "barn, tawny"
+        # A verdict that the server refuses puts the page back.
+        await tab.run_command("Network.enable")
+        await tab.run_command("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=-1, uploadThroughput=-1)
+        await tab.press_key("n")
+        await tab.wait_until("document.getElementById('message').textContent.includes('was not stored')")
+
+    verdicts = review_in_browser(tmp_path, review)
+    assert [label for _, label in verdicts] == ["relevant", "unsure"]
