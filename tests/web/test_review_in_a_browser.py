@@ -22,7 +22,9 @@ PAGES = 80
 READY = "document.getElementById('review').dataset.ready === 'yes'"
 
 
-def review_in_browser(tmp_path: Path, review: Callable[[BrowserTab, WebClient], Awaitable[None]]) -> list[tuple[str, str]]:
+def review_in_browser(
+    tmp_path: Path, review: Callable[[BrowserTab, WebClient], Awaitable[None]]
+) -> list[tuple[str, str]]:
     """Open the review page of a collection in a browser. Return the verdicts: the part of the URL and the label."""
     create_collection(tmp_path / "owls", [make_page(number, "owls", f"word{number}") for number in range(PAGES)])
 
@@ -72,7 +74,9 @@ def test_ten_fast_key_presses_write_ten_verdicts_on_ten_pages(tmp_path: Path) ->
 
 def test_undo_restores_each_page_and_help_lists_the_keys(tmp_path: Path) -> None:
     async def review(tab: BrowserTab, client: WebClient) -> None:
-        pages = [page["url"] for page in json.loads(await tab.evaluate("document.getElementById('review').dataset.pages"))]
+        pages = [
+            page["url"] for page in json.loads(await tab.evaluate("document.getElementById('review').dataset.pages"))
+        ]
         shown = "document.querySelector('#verdict [name=url]').value"
         await press_keys(tab, "yyy")
         await wait_for_count(tab, 3)
@@ -98,7 +102,9 @@ def test_undo_restores_each_page_and_help_lists_the_keys(tmp_path: Path) -> None
         assert await tab.evaluate("document.querySelector('#notes [name=tags]').value") == "barn, tawny"
         # A verdict that the server refuses puts the page back.
         await tab.run_command("Network.enable")
-        await tab.run_command("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=-1, uploadThroughput=-1)
+        await tab.run_command(
+            "Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=-1, uploadThroughput=-1
+        )
         await tab.press_key("n")
         await tab.wait_until("document.getElementById('message').textContent.includes('was not stored')")
 

@@ -109,7 +109,8 @@ _SELECT_REVOKED = f"""
 """
 # The last action of a user that is neither an undo nor already undone or revoked.
 _SELECT_LAST_ACTION = f"""
-    SELECT max(action) FROM annotations WHERE origin NOT LIKE 'undo %' AND origin <> '{REVIEWER_ORIGIN}'
+    SELECT max(action) FROM annotations WHERE origin <> '{REVIEWER_ORIGIN}'
+    AND action NOT IN (SELECT action FROM annotations WHERE origin LIKE 'undo %')
     AND action NOT IN ({SELECT_UNDONE}) AND action NOT IN ({_SELECT_REVOKED})
 """
 

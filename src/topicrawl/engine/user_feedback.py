@@ -71,11 +71,7 @@ class UserFeedback:
     def _is_informative(self, word: str) -> bool:
         """Return whether a word of an anchor text, URL or title can be evidence about a page."""
         stem = "".join(self.lexicon.extract_terms([word]))
-        return (
-            bool(stem)
-            and word not in _UNINFORMATIVE_WORDS
-            and stem not in self._topic_stems
-        )
+        return bool(stem) and word not in _UNINFORMATIVE_WORDS and stem not in self._topic_stems
 
     def preference(self, link: Link) -> float:
         """Return the preference for a link: the sum of its evidence, limited to -1 … 1."""

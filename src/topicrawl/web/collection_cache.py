@@ -44,11 +44,10 @@ class FeedbackIndex:
         """Add the annotations since the last call, and return the feedback."""
         rows = annotation_log.list_annotations_since(store, self._last)
         if rows:
-            kinds = tuple[int, str, str, str, int, str]
             links = {
                 number: (Link(url, source, anchor, depth=depth), title)
                 for number, url, source, anchor, depth, title in store.iterate_typed_rows(
-                    kinds, _SELECT_ANNOTATED, (self._last,)
+                    tuple[int, str, str, str, int, str], _SELECT_ANNOTATED, (self._last,)
                 )
             }
             for row in {row.page: row for row in rows}.values():

@@ -40,7 +40,7 @@ _REFUSAL_PAGE = (
     '<header><span class="brand">Topicrawl</span></header><main><h1>{title} <small>{status}</small></h1>'
     '<p class="note bad" role="alert">{text}.</p>{form}</main></body></html>'
 )
-#: The form sends the token in the query string. The response stores it in a cookie and redirects to the page without it.
+#: The form sends the token in the query string. The response stores it in a cookie and redirects without it.
 _TOKEN_FORM = (
     '<form class="stack"><label>Token <input name="token" type="password" required maxlength="200" autofocus'
     ' autocomplete="current-password"></label><button class="main">Open</button></form>'

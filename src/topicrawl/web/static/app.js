@@ -2,7 +2,7 @@
 "use strict";
 addEventListener("keydown", (event) => {
   // A key that is held down repeats; only its first event counts.
-  if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
+  if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog[open]")) return;
   const target = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
   if (target && !target.closest("[hidden]")) { event.preventDefault(); target.click(); }
 });

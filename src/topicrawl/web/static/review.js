@@ -155,7 +155,7 @@ if (verdictForm) {
   verdictForm.addEventListener("submit", (event) => { event.preventDefault(); judge(event.submitter.value); });
   undoForm.addEventListener("submit", (event) => { if (actions.length) { event.preventDefault(); undo(); } });
   addEventListener("keydown", (event) => {
-    if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
+    if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog[open]")) return;
     if (event.key === "j" || event.key === "k") move(event.key === "j" ? 1 : -1);
   });
   addEventListener("beforeunload", (event) => { if (unsent) event.preventDefault(); });
