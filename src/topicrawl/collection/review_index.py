@@ -116,7 +116,8 @@ class ReviewIndex:
         action = annotate_pages(store, labels, origin=origin, at=at, annotator=annotator)
         self.update(store)
         changed = {fingerprint(url) for url in labels}
-        groups = {id(place[0]): place[0] for page in changed if (place := self._group_of.get(page)) is not None}
-        decisions = decide_groups(store, groups.values(), changed, at=at, annotator=annotator)
+        names = {place[0].name for page in changed if (place := self._group_of.get(page)) is not None}
+        groups = [group for group in self.groups if group.name in names]
+        decisions = decide_groups(store, groups, changed, at=at, annotator=annotator)
         self.update(store)
         return action, decisions
