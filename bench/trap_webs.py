@@ -192,6 +192,37 @@ def write_soft_404(request: PageRequest) -> str | None:
     return f"<h1>{TOPIC} archive</h1><p>Sorry, the {TOPIC} page {request.path} was moved.</p>{links}"
 
 
+STORE_FILTERS = {"colour": "red blue green", "brand": "acme wing nest", "size": "small large", "kind": "net spray book"}
+
+
+def write_store(request: PageRequest) -> str | None:
+    """Return a list of products. The filters are directories, which can be combined."""
+    if not request.path.startswith("/store/"):
+        return None
+    chosen = dict(part.split("-", 1) for part in request.path.split("/")[2:] if "-" in part)
+    goods = [write_text(Random(f"product {n}"), 14, 0.1) for n in Random(request.path).sample(range(40), 12)]
+    links = []
+    for name, values in STORE_FILTERS.items():
+        for value in values.split():
+            folders = "/".join(f"{key}-{other}" for key, other in {**chosen, name: value}.items())
+            links.append(f'<a href="/store/{folders}/">{TOPIC} {name} {value}</a>')
+    return (
+        f"<h1>{TOPIC}: {' '.join(chosen.values())}</h1>{''.join(f'<p>{text}</p>' for text in goods)}{' '.join(links)}"
+    )
+
+
+def write_suggestions(request: PageRequest) -> str | None:
+    """Return an error page with status 200 that suggests other pages, which do not exist either."""
+    if not request.path.startswith("/topics/"):
+        return None
+    draw = Random(request.path)
+    names = ["-".join(draw.sample(VOCABULARY, 3)) for _ in range(5)]
+    links = "".join(f'<a href="/topics/{name}.html">{name.replace("-", " ")} {TOPIC}</a> ' for name in names)
+    name = request.path[8:].removesuffix(".html").replace("-", " ")
+    footer = write_text(Random("footer"), 100, 0.0)
+    return f"<h1>{name}</h1><p>We have no page about {name} and {TOPIC}. Try these:</p>{links}<p>{footer}</p>"
+
+
 FARM_HOSTS = tuple(f"w{number}.farm.example" for number in range(1000))
 
 
@@ -265,6 +296,8 @@ TRAPS = (
     TrapWeb("session ids", write_session, "/items/1?visitor=0123456789abcdef0123456789abcdef", is_on_path("items/")),
     TrapWeb("repeated paths", write_loop, "/loop/", is_on_path("loop/")),
     TrapWeb("soft 404", write_soft_404, "/archive/{name}", is_on_path("archive/")),
+    TrapWeb("facets in paths", write_store, "/store/colour-red/", is_on_path("store/")),
+    TrapWeb("soft 404 with suggestions", write_suggestions, "/topics/{name}.html", is_on_path("topics/")),
 )
 SPAM = TrapWeb(
     "spam farm", write_farm, "http://w{number}.farm.example:{port}/", is_in_domain("farm.example"), FARM_HOSTS

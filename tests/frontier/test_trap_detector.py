@@ -103,7 +103,8 @@ def test_soft_404_pages_exhaust_their_directory() -> None:
     detector, draw = TrapDetector(), random.Random(6)
     for _ in range(12):
         name = "-".join(draw.sample(WORDS, 3))
-        detector.add_page(f"https://example.org/wiki/{name}", ["the", "page", *name.split("-"), "does", "not", "exist"])
+        text = f"The page {name.replace('-', ' ')} does not exist."
+        detector.add_page(f"https://example.org/wiki/{name}", text.lower().split(), text=text)
     assert detector.is_exhausted("https://example.org/wiki/another-name")
     assert not detector.is_exhausted("https://example.org/about")
 

@@ -68,7 +68,8 @@ class LinkFilter:
         is_trap = self._is_trap(link)
         if self.trap_detector is not None:
             if page is not None:
-                self.trap_detector.add_page(link.url, page.words, link.source)
+                anchors = [each.anchor for each in page.links]
+                self.trap_detector.add_page(link.url, page.words, link.source, text=page.text, anchors=anchors)
             else:
                 self.trap_detector.add_duplicate(link.url, link.source)
         if self.domain_monitor is not None and not is_trap:

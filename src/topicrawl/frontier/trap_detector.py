@@ -2,8 +2,9 @@
 
 Such traps have many URLs of one pattern whose pages contain nothing new. The detector stores which words each URL
 pattern has shown. A pattern is exhausted after several consecutive pages without new words. Each URL has up to two
-patterns: one without its variable parts, and one for its directory or for all queries of its path. A page with the same
-words as several other pages of its host repeats them, and links on such a page are suspected as well.
+patterns: one without its variable parts, and one for all queries of its path. A page with the same words as several
+other pages of its host repeats them, and links on such a page are suspected as well. Directories, whose pages have less
+in common, are judged by their lines (`section_monitor.py`).
 
 A small site that renders all pages from one template looks the same. Therefore links of an exhausted pattern are
 demoted behind all other links, not dropped. The path to a page separates endless from finite patterns: in a trap, one
@@ -15,15 +16,16 @@ from __future__ import annotations
 import re
 from array import array
 from base64 import b64decode, b64encode
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
-from typing import TypedDict, TypeVar
+from typing import NotRequired, TypedDict, TypeVar
 
 from topicrawl.frontier.page_novelty import NoveltyMemory, WordSlots
+from topicrawl.frontier.section_monitor import SectionMonitor
 from topicrawl.urls import get_host
 
 _MAX_SAVED_PATTERNS = 500  # patterns in the saved state, about 2 kB each
-_EXTRA_PATIENCE = 2  # additional pages that exhaust a directory or all queries of a path
+_EXTRA_PATIENCE = 2  # additional pages that exhaust all queries of a path
 _LETTERS = re.compile("[a-z]+")
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -52,21 +54,14 @@ def extract_pattern(url: str) -> str | None:
     return f"{name}/{general}?{'&'.join(names)}"
 
 
-def extract_group(url: str) -> str | None:
-    """Return the pattern of all queries of a path, or of all files of a directory; None for the start page of a host.
+def extract_query_group(url: str) -> str | None:
+    """Return the pattern of all queries of a path; None if the URL has no query.
 
-    >>> extract_group("https://example.org/shop?colour=red&size=4"), extract_group("https://example.org/wiki/Bird")
-    ('example.org/shop?*', 'example.org/wiki/*')
-    >>> extract_group("https://example.org/2031/05/"), extract_group("https://example.org/") is None
-    ('example.org/*/*/', True)
+    >>> extract_query_group("https://example.org/shop?colour=red&size=4"), extract_query_group("https://example.org/")
+    ('example.org/shop?*', None)
     """
     address, has_query, _ = url.partition("?")
-    name, _, path = address.partition("://")[2].partition("/")
-    general = _VARIABLE_PART.sub("*", path)
-    if has_query:
-        return f"{name}/{general}?*"
-    folder, separator, _ = general.rstrip("/").rpartition("/")
-    return f"{name}/{folder}{separator}*{'/' * path.endswith('/')}" if general else None
+    return f"{_VARIABLE_PART.sub('*', address.partition('://')[2])}?*" if has_query else None
 
 
 class TrapDetectorState(TypedDict):
@@ -74,6 +69,7 @@ class TrapDetectorState(TypedDict):
 
     exhausted: list[str]
     recent: list[tuple[str, int, str, list[int]]]
+    sections: NotRequired[list[str]]  # repetitive sections; states of earlier versions do not have them
 
 
 class TrapDetector:
@@ -100,17 +96,23 @@ class TrapDetector:
         self._memories: dict[str, NoveltyMemory] = {}  # least recently seen first
         self._exhausted: dict[str, None] = {}
         self._exhausted_by_host: dict[str, int] = {}  # number of exhausted patterns per host
+        self._sections = SectionMonitor(patience=patience + _EXTRA_PATIENCE, max_sections=max_patterns)
         self._max_run = max_run
         self._runs: dict[str, int] = {}  # URL → consecutive exhausted pages on the path to it, oldest first
         self._contents: dict[tuple[str, int], tuple[str, ...]] = {}  # host and hash of the words → URLs, oldest first
         self._repeating: dict[str, None] = {}  # URLs of pages that repeat several others, oldest first
 
-    def add_page(self, url: str, words: Sequence[str], source: str = "") -> None:
+    def add_page(
+        self, url: str, words: Sequence[str], source: str = "", *, text: str = "", anchors: Collection[str] = ()
+    ) -> None:
         """Learn from a fetched page, and mark its URL pattern as exhausted when `patience` is reached.
 
-        `words` are in lower case, `source` is the URL of the page that linked to it. Words of the URL do not count,
-        because an error page often quotes its URL.
+        `words` are in lower case, `source` is the URL of the page that linked to it, `text` has one line per block of
+        the page, and `anchors` are the texts of its links. Words of the URL do not count, because an error page often
+        quotes its URL.
         """
+        if text:
+            self._sections.add_page(url, text, anchors, source)
         slots = self._slots.find_slots(words)
         slots.difference_update(map(self._slots.__getitem__, _LETTERS.findall(url.lower())))
         is_same = self._compare_words(url, slots)
@@ -118,14 +120,11 @@ class TrapDetector:
             self._extend_run(url, source)
         if self._matches_exhausted_pattern(url):
             return
-        pattern = extract_pattern(url)
         for key, patience in self._list_patterns(url):
             memory = self._memories.pop(key, None) or NoveltyMemory()
             self._memories[key] = memory
             self._drop_oldest(self._memories)
-            is_repetitive = memory.add_page(slots) < self._novelty
-            # The files of a directory have less in common than the URLs of a pattern: only the same words count.
-            if is_repetitive and (is_same or key == pattern or key.endswith("?*")):
+            if memory.add_page(slots) < self._novelty:
                 # The same words are stronger evidence than known words.
                 memory.repetitive_pages += 2 if is_same else 1
             else:
@@ -134,6 +133,7 @@ class TrapDetector:
 
     def add_duplicate(self, url: str, source: str = "") -> None:
         """Learn from a page that repeats a stored page, and is not stored itself. It counts as without new words."""
+        self._sections.add_duplicate(url)
         if self.is_exhausted(url, source):
             self._extend_run(url, source)
         if self._matches_exhausted_pattern(url):
@@ -145,13 +145,17 @@ class TrapDetector:
             self._mark_if_exhausted(key, memory, patience)
 
     def is_exhausted(self, url: str, source: str = "") -> bool:
-        """Return whether the URL belongs to an exhausted pattern, or `source` is a page that repeats several others."""
-        return (source != "" and source in self._repeating) or self._matches_exhausted_pattern(url)
+        """Return whether a URL belongs to an exhausted pattern or section, or `source` repeats several other pages."""
+        return (
+            (source != "" and source in self._repeating)
+            or self._matches_exhausted_pattern(url)
+            or self._sections.is_repetitive(url)
+        )
 
     @property
     def has_exhausted_patterns(self) -> bool:
         """Whether any link is suspected. Callers check it before they call `is_exhausted` for each link."""
-        return bool(self._exhausted_by_host or self._repeating)
+        return bool(self._exhausted_by_host or self._repeating) or self._sections.has_repetitive_sections
 
     def is_endless(self, url: str, source: str) -> bool:
         """Return whether a URL is exhausted and `source` already ends a run of `max_run` exhausted pages."""
@@ -168,10 +172,15 @@ class TrapDetector:
             )
             for key, memory in islice(reversed(self._memories.items()), _MAX_SAVED_PATTERNS)
         ]
-        return {"exhausted": list(self._exhausted), "recent": recent[::-1]}
+        return {
+            "exhausted": list(self._exhausted),
+            "recent": recent[::-1],
+            "sections": self._sections.get_state(),
+        }
 
     def restore_state(self, state: TrapDetectorState) -> None:
         """Restore a state that `get_state` returned."""
+        self._sections.restore_state(state.get("sections", []))
         for key in state["exhausted"]:
             self._mark_exhausted(key)
         for key, repetitive_pages, seen, before in state["recent"]:
@@ -183,11 +192,11 @@ class TrapDetector:
         # Called for every link of every page, and most hosts have no trap: check the host first.
         if get_host(url) not in self._exhausted_by_host:
             return False
-        return extract_pattern(url) in self._exhausted or extract_group(url) in self._exhausted
+        return extract_pattern(url) in self._exhausted or extract_query_group(url) in self._exhausted
 
     def _list_patterns(self, url: str) -> list[tuple[str, int]]:
         """Return the distinct patterns of a URL, each with its patience."""
-        key, group = extract_pattern(url), extract_group(url)
+        key, group = extract_pattern(url), extract_query_group(url)
         patterns = [(key, self._patience)] if key is not None else []
         if group is not None and group != key:
             patterns.append((group, self._patience + _EXTRA_PATIENCE))
