@@ -126,7 +126,7 @@ ON, OFF = "dengue fever mosquito virus serotypes", "steam locomotive railway pla
         HiddenMarkovXMeansStrategy(),
         HybridStrategy(),
         HybridAnchorStrategy(),
-        HiddenMarkovStrategy(positive_only=True),
+        HiddenMarkovStrategy(positive_only=True, judged=False),
     ],
     ids=lambda crawler: crawler.name + "+" * crawler.positive_only,
 )
@@ -157,8 +157,8 @@ def test_x_means_clusters_relevant_and_irrelevant_pages_together_with_their_own_
 def test_positive_examples_alone_need_no_irrelevant_page() -> None:
     made = SampleTrainingData()
     made.irrelevant = ()
-    with_none = train_crawler(HiddenMarkovStrategy(positive_only=True), made)
-    assert with_none.get_state() == train_crawler(HiddenMarkovStrategy(positive_only=True)).get_state()
+    with_none = train_crawler(HiddenMarkovStrategy(positive_only=True, judged=False), made)
+    assert with_none.get_state() == train_crawler(HiddenMarkovStrategy(positive_only=True, judged=False)).get_state()
     assert with_none.path_model.state["pages"] == []
     assert score_single_link(with_none, visit(ON)).parts != score_single_link(with_none, visit(OFF)).parts
 
@@ -257,7 +257,7 @@ def test_a_missing_or_broken_file_is_reported(tmp_path: Path) -> None:
 _DIGESTS = """
 import hashlib, json, sys
 from tests.strategies.test_hmm import HiddenMarkovStrategy, HiddenMarkovXMeansStrategy, train_crawler
-for crawler in (HiddenMarkovStrategy(), HiddenMarkovXMeansStrategy(), HiddenMarkovStrategy(positive_only=True)):
+for crawler in (HiddenMarkovStrategy(), HiddenMarkovXMeansStrategy(), HiddenMarkovStrategy(positive_only=True, judged=False)):
     print(hashlib.sha256(json.dumps(train_crawler(crawler).get_state()).encode()).hexdigest())
 """
 

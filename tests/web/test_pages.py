@@ -200,6 +200,25 @@ def test_strategies_are_compared_and_a_model_is_trained(client: WebClient, place
     assert "A trained model is available" in client.get("/c/owls/teach").text
 
 
+def test_a_trained_model_is_used_by_hmm_and_the_hybrids(client: WebClient, place: tuple[Path, str]) -> None:
+    directory, site = place[0] / "owls", place[1]
+    (directory / "browsing.tsv").write_text(f"one\t{site}/\none\t{site}/owls/2\trelevant\none\t{site}/unseen", "utf-8")
+    shown = client.get("/c/owls/teach").text
+    assert "Fetch the pages of the sessions that are not in the collection" in shown
+    assert client.post("/c/owls/teach/train", fetch="yes").status == 303
+    client.site.jobs.wait()
+    assert "pages fetched" in client.get("/c/owls/teach").text
+    assert (
+        "<option>hybrid_anchor</option><option>hybrid</option><option>hmm</option>" in client.get("/c/owls/teach").text
+    )
+    assert client.post("/c/owls/teach/crawl", strategy="breadth_first").status == 400
+    client.post("/compare", name="owls", strategy="hybrid", fetches=20)
+    client.site.jobs.wait()
+    text = client.get("/compare", name="owls").text
+    assert "hybrid</td>" in text
+    assert "failed" not in text
+
+
 def test_failed_strategy_is_reported_and_verdicts_enable_learners(client: WebClient, place: tuple[Path, str]) -> None:
     assert 'value="nb4" disabled' in client.get("/compare", name="owls").text
     assert client.post("/c/owls/teach/crawl").status == 400

@@ -34,7 +34,8 @@ class HiddenMarkovStrategy(Strategy):
     similar training pages; aᵢⱼ, b(j, c): how often level j followed level i, and how often cluster c occurred on level
     j, in the training paths. K-means puts the irrelevant pages into four clusters, and the relevant pages are the
     fifth. Priorities within ε of each other (within one step of that size) are ordered by the probability of a relevant
-    page in two clicks. The thesis gives no ε. Training needs examples or browsing sessions. `positive_only`, which the
+    page in two clicks. The thesis gives no ε. Training needs examples or browsing sessions. Unlabelled pages are
+    judged by their similarity to the topic, because examples are rarely complete. `positive_only`, which the
     thesis leaves to future work, uses no irrelevant pages: clusters are then bands of similarity to the relevant pages.
 
     A first page of cluster 1 is on the three levels with the probabilities .18, .53 and .29. The probability of level 0
@@ -80,7 +81,7 @@ class HiddenMarkovStrategy(Strategy):
     sessions: int = 400  # maximum number of sessions; those that reach a relevant page come first
     pages: int = 600  # maximum number of training pages
     terms: int = 40  # number of terms kept per training page
-    judged: bool = False  # whether unlabelled pages can be relevant too, by similarity to the topic
+    judged: bool = True  # whether unlabelled pages are judged by similarity to the topic; no: they are irrelevant
     positive_only: bool = False
     model: str = ""  # model file from `topicrawl train hmm`, instead of examples and sessions
 

@@ -20,7 +20,7 @@ from topicrawl.errors import UsageError
 from topicrawl.web.charts import COLOURS, render_curves
 from topicrawl.web.collections import NotFoundError, OpenCollection
 from topicrawl.web.site import RequestForm, Site, page_endpoint, redirect_to
-from topicrawl.web.teach import MODEL_FILE
+from topicrawl.web.teach import MODEL_FILE, MODEL_STRATEGIES
 
 RUNS_FOLDER = "tries"
 _EXAMPLES_FILE = "examples.tsv"
@@ -123,8 +123,8 @@ def start_comparison(site: Site, request: Request, form: RequestForm) -> Respons
 
 def _build_strategy_options(directory: Path, strategy: str) -> list[str]:
     """Return the command-line options of a strategy: its name, and the HMM model or the examples to learn from."""
-    if strategy == "hmm" and (directory / MODEL_FILE).exists():
-        return [f"--strategy=hmm:model={directory / MODEL_FILE}"]
+    if strategy in MODEL_STRATEGIES and (directory / MODEL_FILE).exists():
+        return [f"--strategy={strategy}:model={directory / MODEL_FILE}"]
     examples = directory / RUNS_FOLDER / _EXAMPLES_FILE
     learns = "examples" in strategies.list_strategies()[strategy].required_inputs and examples.stat().st_size > 0
     return [f"--strategy={strategy}", *([f"--examples={examples}"] if learns else [])]

@@ -1,4 +1,4 @@
-"""Train the strategy `hmm` by browsing: record sessions of opened pages and labels, and learn an HMM from them."""
+"""Train `hmm` and its hybrids by browsing: record sessions of opened pages and labels, and learn an HMM from them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from starlette.responses import PlainTextResponse
 from starlette.responses import Response as Reply
 
 from topicrawl import sessions
+from topicrawl.builder import load_topic_and_settings
 from topicrawl.collection.annotations import AnnotationLabel
 from topicrawl.collection.browsing_sessions import BACK, PAGES_FOLDER, BrowsingLog, BrowsingStep
 from topicrawl.errors import DamagedError, TopicrawlError, UsageError
@@ -39,6 +40,8 @@ from topicrawl.web.site import (
 
 log = logging.getLogger("topicrawl")
 MODEL_FILE = "hmm.json"
+#: Strategies that use the model, the usual choice first.
+MODEL_STRATEGIES = ("hybrid_anchor", "hybrid", "hmm")
 _WRITE_LOCK = Lock()  # each step rewrites the whole file of sessions
 _MAX_STEPS = 20_000  # maximum number of recorded steps
 
@@ -64,7 +67,9 @@ def show_training(site: Site, request: Request, form: RequestForm) -> Reply:
             relevant=sum(label == AnnotationLabel.RELEVANT for label in labels.values()),
             irrelevant=sum(label == AnnotationLabel.IRRELEVANT for label in labels.values()),
             trail=[step for step in browsing.steps if step.session == session][-12:] if session else [],
+            missing=len(browsing.find_missing_pages()),
             model=(opened.directory / MODEL_FILE).exists(),
+            strategies=MODEL_STRATEGIES,
             now=site.jobs.describe_progress(_get_job_name(opened.directory)),
             outcomes=_format_results(site, opened.directory),
             can_crawl=site.collections.crawl_home is not None,
@@ -139,7 +144,10 @@ def label_page(site: Site, request: Request, form: RequestForm) -> Reply:
 
 @page_endpoint
 def train_model(site: Site, request: Request, form: RequestForm) -> Reply:
-    """Start a background job that trains an HMM on all sessions. Pages of the collection are added to them first."""
+    """Start a background job that trains an HMM on all sessions. Pages of the collection are added to them first.
+
+    With the form field `fetch`, the job fetches the other pages of an imported history, as a crawl does.
+    """
     name = request.path_params["name"]
     with site.collections.open_readonly(name) as opened, _WRITE_LOCK:
         directory, browsing = opened.directory, BrowsingLog(opened.directory)
@@ -147,8 +155,20 @@ def train_model(site: Site, request: Request, form: RequestForm) -> Reply:
         browsing.store_pages(_load_responses(opened, browsing.find_missing_pages()))
     command = ["train", "hmm", str(directory / PAGES_FOLDER), "--topic", str(directory / "topic.toml")]
     command += ["--sessions", str(directory / "browsing.tsv"), "--out", str(directory / MODEL_FILE), "--force"]
+    if form.get_text("fetch"):
+        command += ["--fetch", *_format_request_options(directory)]
     site.jobs.start(_get_job_name(directory), {"learning": command})
     return redirect_to(f"{get_collection_path(name)}/teach")
+
+
+def _format_request_options(directory: Path) -> list[str]:
+    """Return the options of requests with the settings of the crawl."""
+    _, settings = load_topic_and_settings(directory, {})
+    options = [f"--delay={settings.delay}", f"--contact={settings.contact}", *(["--no-robots"] * (not settings.robots))]
+    options += [f"--proxy={settings.proxy}"] if settings.proxy else []
+    options += [f"--user-agent={settings.user_agent}"] if settings.user_agent else []
+    options += [f"--allow-net={network}" for network in settings.allow_net]
+    return [*options, *(f"--resolve={address}" for address in settings.resolve)]
 
 
 def _load_responses(opened: OpenCollection, urls: Iterable[str]) -> Iterator[Response]:
@@ -164,16 +184,19 @@ def _load_responses(opened: OpenCollection, urls: Iterable[str]) -> Iterator[Res
 
 @page_endpoint
 def crawl_with_model(site: Site, request: Request, form: RequestForm) -> Reply:
-    """Start a new crawl with the same topic and seeds that uses the trained model."""
+    """Start a new crawl with the same topic and seeds that uses the trained model, with `hmm` or a hybrid."""
+    strategy = form.get_text("strategy") or MODEL_STRATEGIES[0]
+    if strategy not in MODEL_STRATEGIES:
+        raise UsageError(f"the strategy must be one of {', '.join(MODEL_STRATEGIES)}, not {strategy[:20]!r}")
     with site.collections.open_readonly(request.path_params["name"]) as opened:
         if not (opened.directory / MODEL_FILE).exists():
             raise UsageError("there is no model yet: train one first")
         rows = opened.store.query_rows("SELECT requested FROM visits WHERE source = '' ORDER BY step LIMIT 200")
         pages = form.get_integer("pages", 1000, minimum=1)
         site.crawls.start(
-            choose_directory(site.collections.crawl_home, f"{opened.topic.name} hmm"),
+            choose_directory(site.collections.crawl_home, f"{opened.topic.name} {strategy}"),
             [
-                f"--strategy=hmm:model={opened.directory / MODEL_FILE}",
+                f"--strategy={strategy}:model={opened.directory / MODEL_FILE}",
                 f"--topic={opened.directory / 'topic.toml'}",
                 f"--pages={pages}",
                 *(f"--seed={url}" for (url,) in rows),
@@ -218,7 +241,7 @@ def _import_sessions(site: Site, name: str, path: Path) -> str:
         collected = sum(opened.store.find_visit(url) is not None for url in pages)
     return (
         f"{len(labelled.click_paths):,} sessions with {min(len(steps), remaining):,} clicks were added. The collection"
-        f" contains {collected:,} of their {len(pages):,} pages; the training uses these."
+        f" contains {collected:,} of their {len(pages):,} pages; the training uses these, and can fetch the others."
     )
 
 

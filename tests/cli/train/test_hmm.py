@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.helpers.live_site import live_site, make_chain_site
 
 from topicrawl import SampleWeb
 from topicrawl.topic import Topic
@@ -37,7 +39,8 @@ def examples(labelled: tuple[list[str], list[str]]) -> Path:
 
 def test_a_model_is_trained_and_used_by_crawls(run, web: Path, labelled: tuple[list[str], list[str]]) -> None:  # type: ignore[no-untyped-def]
     words = ("--words", "dengue fever mosquito")
-    ran = run("train", "hmm", web, *words, "--examples", examples(labelled), "--out", "m.json", "--json")
+    complete = ("--examples", examples(labelled), "--strategy", "hmm:judged=no")
+    ran = run("train", "hmm", web, *words, *complete, "--out", "m.json", "--json")
     assert ran.code == 0, ran.err
     summary = json.loads(ran.out)
     assert summary["out"] == "m.json"
@@ -51,6 +54,32 @@ def test_a_model_is_trained_and_used_by_crawls(run, web: Path, labelled: tuple[l
         crawl = run("lab", "run", web, *words, "--seed", seed, "--strategy", f"{strategy}:model=m.json", "--pages", 20)
         assert crawl.code == 0, crawl.err
         assert crawl.out.count("\n") == 20
+
+
+def test_pages_of_a_browsing_history_are_fetched_politely(run: Any) -> None:
+    """The pages of a session are not in any recording: `--fetch` fetches them once, as robots.txt allows."""
+    with live_site(make_chain_site(6)) as (site, requested):
+        paths = ["/0", "/1", "/2", "/secret", "/3", "/missing"]
+        lines = [f"s\t{site}{path}\t{'relevant' if path == '/3' else ''}" for path in paths]
+        Path("clicks.tsv").write_text("\n".join(lines), "utf-8")
+        command = ("train", "hmm", "browsed", "--fetch", "--words", "mosquitoes", "--sessions", "clicks.tsv", "--json")
+        command += ("--allow-net", "127.0.0.0/8", "--delay", 0, "--contact", "me@example.org", "--out", "m.json")
+        ran = run(*command)
+        assert ran.code == 0, ran.err
+        summary = json.loads(ran.out)
+        assert (summary["fetched"], summary["pages"]) == (4, 4)
+        assert "/secret" not in requested
+        assert json.loads(run(*command, "--force").out)["fetched"] == 0
+        assert [requested.count(path) for path in ("/0", "/3")] == [1, 1]
+
+
+def test_a_crawl_directory_is_no_folder_for_fetched_pages(run: Any) -> None:
+    Path("old").mkdir()
+    Path("old/topicrawl.sqlite").touch()
+    Path("clicks.tsv").write_text("s\thttp://a.example/\n", "utf-8")
+    ran = run("train", "hmm", "old", "--fetch", "--words", "owl", "--sessions", "clicks.tsv", "--out", "m.json")
+    assert ran.code == 2
+    assert "old is a crawl or a file: with --fetch, give a folder" in ran.err
 
 
 def test_labels_in_sessions_are_examples(run, web: Path, labelled: tuple[list[str], list[str]]) -> None:  # type: ignore[no-untyped-def]

@@ -68,7 +68,7 @@ def test_pages_have_their_final_url_and_reloads_are_not_clicks() -> None:
     made.get_page = page  # type: ignore[method-assign]
     made.relevant, made.irrelevant = ("http://old/",), ()
     made.sessions = ((build_url("railway", 0), "http://gone/", "http://old/", end),)
-    found = collect_paths(made)
+    found = collect_paths(made, judged=False)
     assert found.relevant == {end}
     assert found.paths == [(build_url("railway", 0), end)]
 
@@ -100,11 +100,11 @@ def test_backward_paths_follow_links_up_to_the_number_of_levels() -> None:
     assert len(set(walks)) > 1
 
 
-def test_unlabelled_pages_are_scored_only_on_request_and_labels_take_precedence() -> None:
+def test_unlabelled_pages_are_judged_unless_labels_are_complete_and_labels_take_precedence() -> None:
     made = SampleTrainingData()
     made.relevant, made.irrelevant = (build_url("dengue", 3),), (build_url("dengue", 5),)
-    assert collect_paths(made).relevant == {build_url("dengue", 3)}
-    judged = collect_paths(made, judged=True)
+    assert collect_paths(made, judged=False).relevant == {build_url("dengue", 3)}
+    judged = collect_paths(made)
     assert build_url("dengue", 6) in judged.relevant
     assert build_url("dengue", 5) not in judged.relevant
     assert judged.examples == {build_url("dengue", 3)}

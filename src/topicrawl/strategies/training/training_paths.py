@@ -1,8 +1,8 @@
 """Training paths of the HMM crawlers: sequences of pages that lead to relevant pages (Batsakis 2007, 3.4).
 
 Browsing sessions are paths. If there are only examples, the collector follows links backwards from each relevant page,
-as the context graphs of section 2.5 do. A page is relevant if it is a relevant example. If there are no examples, or if
-they are not complete, a page is also relevant if its similarity to the topic reaches the threshold.
+as the context graphs of section 2.5 do. A page is relevant if it is a relevant example, or if it has no label and its
+similarity to the topic reaches the threshold. If the examples are complete, unlabelled pages need not be judged.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class PathLimits:
     sessions: int
     pages: int  # maximum number of distinct pages
     levels: int
-    judged: bool = False  # whether unlabelled pages are scored although there are examples
+    judged: bool = True  # whether unlabelled pages are scored although there are examples
 
 
 @dataclass
