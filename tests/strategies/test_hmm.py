@@ -257,7 +257,7 @@ def test_a_missing_or_broken_file_is_reported(tmp_path: Path) -> None:
 _DIGESTS = """
 import hashlib, json, sys
 from tests.strategies.test_hmm import HiddenMarkovStrategy, HiddenMarkovXMeansStrategy, train_crawler
-for crawler in (HiddenMarkovStrategy(), HiddenMarkovXMeansStrategy(), HiddenMarkovStrategy(positive_only=True, judged=False)):
+for crawler in (HiddenMarkovStrategy(), HiddenMarkovXMeansStrategy(), HiddenMarkovStrategy(positive_only=True)):
     print(hashlib.sha256(json.dumps(train_crawler(crawler).get_state()).encode()).hexdigest())
 """
 
