@@ -79,7 +79,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         crawl_sample_web(folder / _NAME)
-        command = [sys.executable, "-m", "topicrawl", "serve", name, "--port", "0"]
+        # Crawls that the requests start must not reach the network: nothing listens at the address of the proxy.
+        proxy = ["--proxy", "http://127.0.0.1:9", "--timeout", "1"]
+        command = [sys.executable, "-m", "topicrawl", "serve", name, "--port", "0", *proxy]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
             assert server.stderr is not None
             address = server.stderr.readline().strip()
@@ -87,7 +89,8 @@ def main() -> int:
                 code = run_schemathesis(str(Path(sys.argv[1]).absolute()), address, folder)
                 has_exited = server.poll() is not None
             finally:
-                server.kill()
+                # The server interrupts the crawls that it has started.
+                server.terminate()
         if has_exited:
             print("the server has exited", file=sys.stderr)
         return 1 if has_exited else code

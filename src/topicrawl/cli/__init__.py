@@ -23,6 +23,7 @@ COMMANDS = {
     "review": ("topicrawl.cli.review", "Review the pages of a crawl by samples, on the command line or in a CSV file."),
     "search": ("topicrawl.cli.search", "Search the pages of crawls on this machine and on other servers."),
     "serve": ("topicrawl.cli.serve", "Watch, steer, review and search crawls in a web browser."),
+    "mcp": ("topicrawl.cli.mcp", "Let assistants search collections and start crawls (Model Context Protocol)."),
     "refresh": ("topicrawl.cli.refresh", "Revisit the pages of a crawl, and list new and changed pages."),
     "worker": ("topicrawl.cli.worker", "Add a worker to a crawl whose frontier is in Redis."),
     "cluster": ("topicrawl.cli.cluster", "Show, pause, resume and finish the crawls in a Redis."),

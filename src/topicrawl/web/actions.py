@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from time import time
 
 from starlette.requests import Request
@@ -46,22 +47,32 @@ def start_crawl(site: Site, request: Request, form: RequestForm) -> Response:
 
 
 def _start_from_form(site: Site, form: RequestForm) -> Response:
-    words = form.get_text("words", max_length=300)
+    start_new_crawl(
+        site,
+        form.get_text("words", max_length=300),
+        parse_seed_urls(form.get_text("seeds", max_length=100_000).split()),
+        form.get_text("strategy", strategies.DEFAULT_STRATEGY),
+        form.get_integer("pages", 1000, minimum=1),
+    )
+    return redirect_to("/")
+
+
+def start_new_crawl(site: Site, words: str, seeds: list[str], strategy: str, pages: int) -> Path:
+    """Start a new crawl in its own process, and return its directory. Raise `UsageError` for invalid input."""
+    if len(words) > 300:
+        raise UsageError("the topic is too long: the maximum is 300 characters")
     topic = Topic.of(words)
-    seeds = parse_seed_urls(form.get_text("seeds", max_length=100_000).split())
     if not seeds or len(seeds) > _MAX_SEEDS:
         raise UsageError(f"enter at least one and at most {_MAX_SEEDS} seed URLs")
-    strategy = form.get_text("strategy", strategies.DEFAULT_STRATEGY)
     if strategy not in strategies.list_strategies():
         # A strategy name with a module would load code that the user of the web page chooses.
         raise UsageError(f"unknown strategy {strategy!r}")
-    pages = form.get_integer("pages", 1000, minimum=1)
     directory = choose_directory(site.collections.crawl_home, topic.name)
     # After `--` the words of the user cannot be taken for options.
     site.crawls.start(
         directory, [f"--strategy={strategy}", f"--pages={pages}", *(f"--seed={url}" for url in seeds), "--", words]
     )
-    return redirect_to("/")
+    return directory
 
 
 @page_endpoint

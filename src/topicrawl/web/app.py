@@ -18,7 +18,7 @@ from starlette.staticfiles import PathLike, StaticFiles
 from starlette.types import ExceptionHandler, Scope
 
 from topicrawl.search import LocalServer, SearchServer
-from topicrawl.web import actions, api, compare, pages, review, review_api, search, teach
+from topicrawl.web import actions, api, compare, crawl_api, pages, review, review_api, search, teach
 from topicrawl.web.collections import CollectionRegistry
 from topicrawl.web.crawl_processes import CrawlProcesses
 from topicrawl.web.search_service import SearchService
@@ -90,10 +90,13 @@ def _build_api_routes() -> list[BaseRoute]:
     return [
         Route("/api/openapi.json", api.get_schema),
         Route("/api/collections", api.list_collections),
+        Route("/api/crawls", crawl_api.start_crawl, methods=["POST"]),
         Route("/api/search", search.search_as_json),
         Route("/api/feedback", search.give_feedback_as_json, methods=["POST"]),
         Route("/api/peer/{operation}", search.handle_peer_request, methods=["POST"]),
         Route(one, api.get_collection),
+        Route(f"{one}/start", crawl_api.resume_crawl, methods=["POST"]),
+        Route(f"{one}/export", crawl_api.export_pages),
         Route(f"{one}/next", api.list_next_links),
         Route(f"{one}/pages", api.list_pages),
         Route(f"{one}/page", api.get_page),

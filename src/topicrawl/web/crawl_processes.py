@@ -58,12 +58,15 @@ class CrawlProcesses:
 
     config: Path | None = None  # settings file of all crawls, which users of the web page cannot change
     options: tuple[str, ...] = ()  # options of all crawls
+    max_running: int = 8  # crawls that run at the same time
     _processes: dict[Path, CrawlProcess] = field(default_factory=dict)
 
     def start(self, directory: Path, arguments: Sequence[str] = ()) -> None:
         """Start a crawl in a directory, or resume the crawl that it contains."""
         if is_crawling(directory) or self.is_running(directory):
             raise CollectionError(f"the crawl {directory.name} is already running")
+        if sum(crawl.is_running for crawl in self._processes.values()) >= self.max_running:
+            raise CollectionError(f"{self.max_running} crawls of this server are running: stop one first")
         # A file instead of a pipe, so that the crawl can continue to write after the server has ended.
         output = tempfile.TemporaryFile()  # noqa: SIM115 - it is open as long as the process runs
         command = [sys.executable, "-m", "topicrawl", "crawl", "--out", str(directory)]
@@ -76,6 +79,8 @@ class CrawlProcesses:
             stderr=output,
             start_new_session=True,
         )
+        if (previous := self._processes.get(directory)) is not None:
+            previous.output.close()
         self._processes[directory] = CrawlProcess(process, output)
 
     def is_running(self, directory: Path) -> bool:

@@ -8,9 +8,11 @@ import msgspec
 
 from topicrawl import __version__
 from topicrawl.collection.agreement import AgreementReport
+from topicrawl.collection.export.rows import TextKind
 from topicrawl.collection.review_report import ReviewReport
 from topicrawl.relevance.base import BUILT_IN_JUDGES
 from topicrawl.search.models import Feedback, SearchResults
+from topicrawl.strategies import list_strategies
 from topicrawl.web.crawl_figures import NextLinks
 
 _STRING = {"type": "string"}
@@ -41,6 +43,22 @@ _REVIEW_FIELDS = {
 }
 
 
+_PAGES = {"type": "integer", "minimum": 1, "maximum": 1_000_000}
+_CRAWL_FIELDS = {
+    "words": {"type": "string", "maxLength": 300},
+    "seeds": {"type": "array", "items": _STRING, "minItems": 1, "maxItems": 200},
+    "strategy": {"type": "string", "enum": sorted(list_strategies())},
+    "pages": _PAGES,
+}
+#: Export formats of the API with their media types.
+EXPORT_TYPES = {
+    "jsonl": "application/x-ndjson",
+    "csv": "text/csv; charset=utf-8",
+    "parquet": "application/vnd.apache.parquet",
+    "warc": "application/warc",
+}
+
+
 def build_schema() -> dict[str, Any]:
     """Return the OpenAPI document."""
     _, schemas = msgspec.json.schema_components(_RESPONSE_TYPES.values(), ref_template="#/components/schemas/{name}")
@@ -63,6 +81,7 @@ def _build_shared_paths() -> dict[str, Any]:
         "/api/feedback": {"post": feedback},
         "/api/peer/{name}": {"post": _build_post_operation("Requests of other Topicrawl servers", "peer", {})},
         "/api/collections": {"get": _build_operation("All collections", "collections")},
+        "/api/crawls": {"post": _build_body_operation("Start a crawl", "start", _CRAWL_FIELDS, "words", "seeds")},
     }
 
 
@@ -78,6 +97,8 @@ def _build_collection_paths(path: str) -> dict[str, Any]:
     command = {"kind": {"type": "string", "enum": kinds}, "target": _STRING, "amount": {"type": "number"}}
     return {
         path: {"get": _build_operation("One collection: figures, failures, hosts", "collection", _name_parameter())},
+        f"{path}/start": {"post": _build_post_operation("Resume a stopped crawl", "resume", {"pages": _PAGES})},
+        f"{path}/export": {"get": _build_export_operation()},
         f"{path}/next": {
             "get": _build_operation(
                 "The best waiting links and their scores", "next", _name_parameter(), _count_parameter()
@@ -145,6 +166,26 @@ def _build_response(text: str, schema: dict[str, str]) -> dict[str, Any]:
 
 
 def _build_post_operation(summary: str, name: str, fields: dict[str, Any], *required: str) -> dict[str, Any]:
+    operation = _build_body_operation(summary, name, fields, *required)
+    return {**operation, "parameters": [_name_parameter()]}
+
+
+def _build_body_operation(summary: str, name: str, fields: dict[str, Any], *required: str) -> dict[str, Any]:
+    """Return an operation with a JSON body and without parameters."""
     schema = {"type": "object", "properties": fields, "required": list(required)}
     body = {"required": True, "content": {"application/json": {"schema": schema}}}
-    return {**_build_operation(summary, name, _name_parameter()), "requestBody": body}
+    return {**_build_operation(summary, name), "requestBody": body}
+
+
+def _build_export_operation() -> dict[str, Any]:
+    """Return the operation that exports a collection as a file."""
+    fields: dict[str, dict[str, Any]] = {
+        "format": {"type": "string", "enum": list(EXPORT_TYPES)},
+        "text": {"type": "string", "enum": list(TextKind)},
+        "all": {"type": "string", "enum": ["0", "1"]},
+    }
+    parameters = [_query_parameter(name, schema) for name, schema in fields.items()]
+    operation = _build_operation("Export the relevant or all pages as a file", "export", _name_parameter(), *parameters)
+    content = {kind.partition(";")[0]: {"schema": _STRING} for kind in EXPORT_TYPES.values()}
+    operation["responses"]["200"] = {"description": "the file", "content": content}
+    return operation

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import cache, wraps
 from hashlib import blake2b
 from pathlib import Path
+from threading import Semaphore
 from time import time
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlencode
@@ -31,6 +32,7 @@ _MAX_FIELDS = 300  # fields of one form
 STATIC_FOLDER = Path(__file__).parent / "static"
 #: Cookie with the name of the user who reviews pages.
 ANNOTATOR_COOKIE = "topicrawl-reviewer"
+_MAX_EXPORTS = 2  # exports that run at the same time
 
 
 def _create_environment() -> Environment:
@@ -67,6 +69,7 @@ class Site:
     crawls: CrawlProcesses
     search: SearchService
     jobs: JobRunner = field(default_factory=JobRunner)
+    export_slots: Semaphore = field(default_factory=lambda: Semaphore(_MAX_EXPORTS))
 
     def __post_init__(self) -> None:
         self.templates = _create_environment()
