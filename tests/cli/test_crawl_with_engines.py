@@ -210,7 +210,7 @@ def test_examples_without_backlinks_are_reported(run) -> None:  # type: ignore[n
 
 
 def test_the_best_links_get_descriptions_for_a_strategy_that_uses_them(run) -> None:  # type: ignore[no-untyped-def]
-    known = {**NAMED, "SITE/more": {"a": ("/more",)}}
+    known = {**NAMED, "description of SITE/more": {"a": ("/more",)}}
     with web({**ALIKE, **HUBS, **LINKED}, known) as (address, _, queries):
         rows = [f"{address}/good0\trelevant", f"{address}/bad0\tirrelevant"]
         Path("ex.tsv").write_text("\n".join(rows), "utf-8")
@@ -237,7 +237,9 @@ def test_the_best_links_get_descriptions_for_a_strategy_that_uses_them(run) -> N
     described = {line["url"].removeprefix(address): line["answer"] for line in lines if line["kind"] == "description"}
     assert described
     assert set(described) <= {"/seed", "/more"}
-    assert {query for query in queries if not query.startswith('"')} == {f"SITE{path}" for path in described}
+    assert {query for query in queries if not query.startswith('"')} == {
+        f"description of SITE{path}" for path in described
+    }
 
 
 def test_descriptions_for_a_strategy_that_ignores_them_are_rejected(run) -> None:  # type: ignore[no-untyped-def]

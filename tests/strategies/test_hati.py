@@ -72,7 +72,7 @@ def test_the_thresholds_reproduce_table_8() -> None:
     ],
 )
 def test_the_worked_example_from_the_scores_of_the_tables(row: str, smoothing: bool, posterior: float) -> None:
-    strategy = Hati(smoothing=smoothing)
+    strategy = Hati(smoothing=smoothing, tune=False)
     strategy.bind(StrategyContext(TOPIC, Vsm(TOPIC), Random(0)))
     guide = LinkClassifier.fit(strategy.classifier_config, SCORES, LABELS)
     assert guide.predict(values(row)) == pytest.approx(posterior, abs=5e-5)
@@ -112,10 +112,29 @@ def test_cohesive_text_is_the_share_of_the_keywords_in_the_sentences_around_a_li
 
 
 def test_related_words_count_in_anchors() -> None:
-    with_them, without = bind_hati(), bind_hati("hati:wordnet=no")
+    with_them, without = bind_hati("hati:related=0"), bind_hati("hati:wordnet=no,related=0")
     # In WordNet a fever is a symptom.
     link = Link("http://b/x", anchor="symptom")
     assert parts(with_them, link, visit())["anchor"] > parts(without, link, visit())["anchor"] == 0
+
+
+def test_words_near_the_keywords_of_the_examples_count_in_anchors() -> None:
+    strategy, plain = bind_hati("hati:wordnet=no,k=3"), bind_hati("hati:wordnet=no,related=0,k=3")
+    # The pages say that the mosquito Aedes aegypti spreads dengue fever. "aegypti" is not a keyword and has no vector.
+    link = Link("http://b/x", anchor="aegypti")
+    assert "aegypti" not in " ".join(strategy.exact_table.words)
+    assert parts(strategy, link, visit())["anchor"] > parts(plain, link, visit())["anchor"] == 0
+    restored = create_strategy("hati:wordnet=no,k=3")
+    assert isinstance(restored, Hati)
+    restored.bind(StrategyContext(TOPIC, Vsm(TOPIC), Random(0)))
+    restored.restore_state(strategy.get_state())
+    assert parts(restored, link, visit()) == parts(strategy, link, visit())
+
+
+def test_the_limits_are_tuned_and_an_attribute_without_effect_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    bind_hati("hati:tune=no,parents=2")
+    assert "hati: no training row is above the limit 2.00 of the attribute parents" in caplog.text
+    assert bind_hati().classifier.thresholds != bind_hati("hati:tune=no").classifier.thresholds
 
 
 def test_descriptions_are_read_from_the_file(tmp_path: Path) -> None:

@@ -154,9 +154,7 @@ class BacklinkLookup(VisitObserver):
 
     async def _rescore_link(self, url: str) -> None:
         """Query the description of a URL and cache it. If the link is waiting, rescore it by the description."""
-        text = page_queries.extract_description(
-            await self._query_engines(page_queries.build_description_query(url)), url
-        )
+        text = page_queries.extract_description(await self._query_engines(page_queries.build_description_query(url)))
         self.cache.store_answer(DESCRIPTION, url, [text] if text else [])
         if self._apply_description is None or not text:
             return

@@ -30,6 +30,13 @@ def load_bundled_network(language: str) -> NeuralNetwork | None:
     return parse_network(file.read_text("utf-8")) if language.isalpha() and file.is_file() else None
 
 
+def list_bundled_networks() -> dict[str, dict[str, Any]]:
+    """Return the languages of the bundled networks with the details of their training, such as the accuracy."""
+    folder = resources.files("topicrawl.text").joinpath("data")
+    names = sorted(file.name for file in folder.iterdir() if file.name.startswith("summary."))
+    return {name.split(".")[1]: json.loads(folder.joinpath(name).read_text("utf-8"))["made_from"] for name in names}
+
+
 def parse_network(text: str) -> NeuralNetwork:
     """Parse a network from the text of a model file. Raise `ValueError` if the file is not valid."""
     try:

@@ -7,11 +7,13 @@ Today's engines do not, but pages that mention a URL often link to it. Parsing t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from topicrawl.seeds.provider import EngineAnswer
 from topicrawl.seeds.voting import elect_seeds, get_page_key
 
 MAX_BACKLINKS = 10  # backlinks per page, as in Kluev; Safran and Hati use five of them
+MAX_DESCRIBING_RESULTS = 10  # results that describe a URL, as in Hati 5.3
 
 
 def build_backlink_query(url: str) -> str:
@@ -23,11 +25,11 @@ def build_backlink_query(url: str) -> str:
 
 
 def build_description_query(url: str) -> str:
-    """Return the query for the description of a URL.
+    """Return the query for the description of a URL, as in Hati et al.
     >>> build_description_query("https://www.who.int/dengue/")
-    'who.int/dengue'
+    'description of who.int/dengue'
     """
-    return get_page_key(url)
+    return f"description of {get_page_key(url)}"
 
 
 def extract_backlinks(answers: Sequence[EngineAnswer], url: str, limit: int = MAX_BACKLINKS) -> list[str]:
@@ -35,13 +37,13 @@ def extract_backlinks(answers: Sequence[EngineAnswer], url: str, limit: int = MA
     return [seed.url for seed in elect_seeds(answers, votes=1) if get_page_key(seed.url) != get_page_key(url)][:limit]
 
 
-def extract_description(answers: Sequence[EngineAnswer], url: str) -> str:
-    """Return the distinct snippets of a URL in the results, or "" if no engine returned it."""
-    matches = [
-        hit
-        for answer in answers
-        if not answer.trouble
-        for hit in answer.hits
-        if get_page_key(hit.url) == get_page_key(url)
-    ]
-    return " ".join(dict.fromkeys(hit.snippet or hit.title for hit in matches)).strip()
+def extract_description(answers: Sequence[EngineAnswer], limit: int = MAX_DESCRIBING_RESULTS) -> str:
+    """Return the titles and snippets of the first results of the query for a description, or "" if there are none.
+
+    The results of several engines alternate, and a page counts once.
+    """
+    ranked = [answer.hits for answer in answers if not answer.trouble]
+    distinct: dict[str, str] = {}
+    for hit in (hit for same_rank in zip_longest(*ranked) for hit in same_rank if hit is not None):
+        distinct.setdefault(get_page_key(hit.url), f"{hit.title} {hit.snippet}".strip())
+    return " ".join(list(distinct.values())[:limit])

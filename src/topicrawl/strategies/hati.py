@@ -1,27 +1,33 @@
 """Naive Bayes over attributes of a URL that are known before the fetch: Hati, Kumar and Mishra 2010, sections 4 and 5.
 
 The paper queries a search engine for a description of a URL, and a tool for words related to an anchor. Here,
-descriptions come from a file, or from search engines if the user enables them. Related words come from WordNet.
+descriptions come from a file, or from search engines if the user enables them. Related words come from WordNet, from
+word vectors, and from the words near the keywords on the example pages and in the descriptions of the examples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import nextafter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from topicrawl.errors import StrategyError
-from topicrawl.models import Link, LinkContextLevel, Page, Priority, Visit
+from topicrawl.models import JsonValue, Link, LinkContextLevel, Page, Priority, Visit
 from topicrawl.strategies.base import StrategyContext
 from topicrawl.strategies.classifier_guided import MAX_PARENTS, ClassifierGuidedStrategy, ParentsLookup
 from topicrawl.strategies.link_evidence import add_counts, flatten_counts, split_url_words, unflatten_counts
 from topicrawl.strategies.training.training_data import TrainingData, read_text_file
+from topicrawl.strategies.training.training_set import TrainingRow
 from topicrawl.text.cohesive_text import extract_cohesive_text
-from topicrawl.text.keyword_table import RelatedWords
+from topicrawl.text.keyword_table import KeywordTable, RelatedWords
+from topicrawl.text.related_words import find_cooccurring_terms
 from topicrawl.text.tokenizer import tokenise
 from topicrawl.text.wordnet import load_wordnet
 from topicrawl.urls import canonicalize_url
+
+log = logging.getLogger("topicrawl")
 
 #: Function that returns a description of a URL, or None if there is none.
 DescribeUrl = Callable[[str], str | None]
@@ -50,6 +56,9 @@ class Hati(ClassifierGuidedStrategy):
     define the last threshold or the order of the queue. Here, the order is the posterior probability, and no link is
     dropped.
 
+    The paper finds its thresholds by experiment, for one topic. By default they are tuned on the training rows; with
+    `tune=no` they are those above. An attribute that is the same for all rows has no effect, which is logged.
+
     If neither the file `descriptions` (lines of url⇥text) nor a search engine describes a URL, the description consists
     of the anchor texts, the words around the links and the words of the URL.
 
@@ -77,7 +86,15 @@ class Hati(ClassifierGuidedStrategy):
     description: float = 0.8  # above
     anchor: float = 0.7  # this threshold or above
     cohesive: float = 0.7  # this threshold or above
+    tune: bool = True  # whether thresholds are tuned on the training set; no: the thresholds of the paper
+    related: int = 150  # words near a keyword, and words with similar vectors, that count as related; 0: WordNet only
     descriptions: str = ""  # file with lines of url⇥text
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.related < 0:
+            raise StrategyError(f"{self.name}: related is {self.related}, it must be 0 or more")
+        self._cooccurring: dict[str, list[str]] = {}  # keyword → terms near it on the example pages
 
     def get_thresholds(self) -> tuple[float, ...]:
         """Return the thresholds of the four attributes."""
@@ -87,6 +104,71 @@ class Hati(ClassifierGuidedStrategy):
     def get_related_words(self) -> RelatedWords | None:
         """Return the function that finds related words in WordNet."""
         return load_wordnet().get_related_terms
+
+    def _select_keywords(self, training_data: TrainingData) -> tuple[dict[str, float], dict[str, float]]:
+        """Select the keyword table, and the words near its keywords on the relevant examples and in descriptions."""
+        keywords, idf = super()._select_keywords(training_data)
+        pages = [training_data.get_page(url) for url in training_data.relevant]
+        texts: list[Sequence[str]] = [page.words for page in pages if page is not None]
+        texts += [tokenise(text) for url in training_data.relevant if (text := self.describe_url(url))]
+        lexicon = self.context.topic.lexicon
+        self._cooccurring = find_cooccurring_terms(keywords, texts, lexicon, count=self.related) if self.related else {}
+        return keywords, idf
+
+    def _build_keyword_tables(self, words: dict[str, float], idf: Mapping[str, float] | None = None) -> None:
+        """Build the keyword tables. The second one also matches words related by use and by meaning."""
+        super()._build_keyword_tables(words, idf)
+        lexicon = self.context.topic.lexicon
+        wordnet = self.get_related_words() if self.wordnet and lexicon.language == "en" else None
+        similar = self._find_similar_terms(words) if self.related else {}
+
+        def find_related(word: str) -> list[str]:
+            return [*(wordnet(word) if wordnet is not None else ()), *related_terms.get(word, ())]
+
+        related_terms: dict[str, list[str]] = {}
+        for word in words:
+            for token in tokenise(word):
+                related_terms[token] = [*self._cooccurring.get(word, ()), *similar.get(word, ())]
+        self.expanded_table = KeywordTable(words, lexicon, find_related)
+
+    def _find_similar_terms(self, words: Iterable[str]) -> dict[str, list[str]]:
+        """Return for each keyword the terms with the closest word vectors; empty without vectors of the language."""
+        vectors = self.context.vsm.find_vectors()
+        if vectors is None:
+            return {}
+        similar = {}
+        for word in words:
+            terms = self.context.topic.lexicon.extract_terms(tokenise(word))
+            rows = vectors.find_rows(terms)
+            rows = rows[rows >= 0]
+            similar[word] = (
+                vectors.find_nearest(vectors.get_vectors(rows).mean(axis=0), self.related) if len(rows) else []
+            )
+        return similar
+
+    def train_classifier(self, rows: Sequence[TrainingRow]) -> None:
+        """Train the classifier on rows. Log the attributes that are the same for all of them."""
+        super().train_classifier(rows)
+        for number, (attribute, limit) in enumerate(zip(self.attributes, self.classifier.thresholds, strict=True)):
+            above = sum(row.values[number] > limit for row in rows)
+            if self.guide == "nb" and rows and above in (0, len(rows)):
+                side = "no" if not above else "every"
+                log.warning(
+                    "hati: %s training row is above the limit %.2f of the attribute %s, which therefore has no effect",
+                    side,
+                    limit,
+                    attribute,
+                )
+
+    def get_state(self) -> JsonValue:
+        """Return the learned state as plain values."""
+        state = cast(dict[str, JsonValue], super().get_state())
+        return {**state, "related": cast(JsonValue, self._cooccurring)}
+
+    def restore_state(self, state: Any) -> None:
+        """Restore a state that `get_state` returned. States of earlier versions have no related words."""
+        self._cooccurring = {word: list(terms) for word, terms in state.get("related", {}).items()}
+        super().restore_state(state)
 
     def bind(self, context: StrategyContext) -> None:
         """Store the context and load the descriptions file."""

@@ -77,6 +77,29 @@ def test_kluev_reviews_the_groups_with_the_labels(run, sample_web: Path) -> None
     assert 0 < effort["measured"]["value"] < 0.6
 
 
+def test_hati_computes_the_printed_tables_again(run, sample_web: Path) -> None:  # type: ignore[no-untyped-def]
+    ran = run("lab", "repeat", "hati", str(sample_web), "--topics", "1", "--budget", "20", "--examples", "4", "--json")
+    assert ran.code == 0, ran.err
+    claims = {claim["statement"]: claim for claim in json.loads(ran.out)["claims"]}
+    assert claims["cosine of the description"]["outcome"] == "holds"
+    assert claims["rows of attributes above the limits"]["measured"]["value"] == 7
+    # The printed products differ from those of the example as described, because the paper multiplies another factor.
+    assert claims["posterior of the example as described"]["measured"]["value"] == pytest.approx(256 / 381, abs=1e-4)
+    assert claims["posterior of the example as described"]["outcome"] == "does not hold"
+
+
+@LONG
+def test_mohammadi_ranks_pages_with_hidden_words_by_their_summaries(run, sample_web: Path) -> None:  # type: ignore[no-untyped-def]
+    ran = run("lab", "repeat", "mohammadi", str(sample_web), "--topics", "1", "--budget", "20", "--json")
+    assert ran.code == 0, ran.err
+    report = json.loads(ran.out)
+    claims = {claim["statement"]: claim for claim in report["claims"]}
+    assert claims["exact ranks, summaries"]["measured"]["value"] == 9
+    assert claims["exact ranks, VSM"]["measured"]["value"] == 1
+    assert claims["rho of summaries > rho of VSM, made pages"]["measured"]["value"] > 0
+    assert report["figures"] == ["mohammadi-ranks.svg"]
+
+
 def test_the_webs_come_from_the_environment(run, sample_web: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setenv("TOPICRAWL_WEBS", str(sample_web.parent / "nowhere"))
     ran = run("lab", "repeat", "safran")

@@ -11,6 +11,7 @@ COMMANDS = {
     "compare": ("topicrawl.cli.lab.compare", "Compare strategies on the tasks of recorded webs."),
     "evaluate": ("topicrawl.cli.lab.evaluate", "Measure a crawl against pages that people have judged."),
     "presets": ("topicrawl.cli.lab.presets", "List the six topics of Batsakis 2007, or write one to a file."),
+    "rank": ("topicrawl.cli.lab.rank", "Compare rankings by VSM and by summaries with the ranking of a reader."),
     "record": ("topicrawl.cli.lab.record", "Convert a crawl to a recorded web."),
     "repeat": ("topicrawl.cli.lab.repeat", "Repeat the experiments of a paper and check its claims."),
     "report": ("topicrawl.cli.lab.report", "Print the tables of Kluev 2000 for a crawl: precision, recall, effort."),

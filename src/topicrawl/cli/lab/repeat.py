@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from topicrawl.lab.repeat.paper_runs import RepeatOptions
 
 #: Papers whose experiments can be repeated. Each has a module in `topicrawl.lab.repeat`.
-PAPERS = ("batsakis", "safran", "kluev")
+PAPERS = ("batsakis", "safran", "hati", "kluev", "mohammadi")
 _WEBS_VARIABLE = "TOPICRAWL_WEBS"
 
 
@@ -28,7 +28,7 @@ _WEBS_VARIABLE = "TOPICRAWL_WEBS"
 @click.argument("paper", type=click.Choice(PAPERS))
 @click.argument("webs", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
-    "--topics", default=6, show_default=True, type=click.IntRange(1), help="Topics of each web; one task per topic."
+    "--topics", default=4, show_default=True, type=click.IntRange(1), help="Topics of each web; one task per topic."
 )
 @click.option("--budget", type=click.IntRange(4), help="Fetches per run. [default: as in the paper]")
 @click.option(

@@ -35,7 +35,7 @@ class SentenceSource:
         """Yield the name of each page, the page, and the anchor text of a link to it ("" if no link is known)."""
         if self.web is None:
             for path in _list_files(self.files):
-                yield str(path), _parse_file(path), ""
+                yield str(path), parse_file(path), ""
             return
         data = TrainingDataWithProgress(self.web, Topic.of("pages"), styles=True)
         count = 0
@@ -118,7 +118,7 @@ def _list_files(files: Sequence[str]) -> Iterator[Path]:
             yield path
 
 
-def _parse_file(path: Path) -> Page:
+def parse_file(path: Path) -> Page:
     """Parse a local file."""
     try:
         body = path.read_bytes()

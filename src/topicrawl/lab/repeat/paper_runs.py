@@ -34,7 +34,7 @@ class RepeatOptions:
 
     webs: Sequence[Path]
     out: Path
-    topics: int = 6  # topics of each web
+    topics: int = 4  # topics of each web
     fetches: int | None = None  # None: as many as in the paper
     examples: int | None = None  # relevant and irrelevant examples each; None: 20, or as many as in the paper
     jobs: int = 2
