@@ -124,6 +124,7 @@ class RedirectHop(Struct, frozen=True):
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)  # only for a page with a meta refresh
     body: bytes = b""  # only for a page with a meta refresh; hops that are read from an archive have none
+    wire: WireResponse | None = None  # hops that are read from an archive have none
 
 
 class ReadableDocument(NamedTuple):

@@ -23,6 +23,7 @@ from tests.helpers import documents as made
 from tests.helpers.collection import create_collection as made_collection
 from tests.helpers.markers import LONG
 from tests.helpers.site.server import Answer, Reply, Request, Site, make_redirect
+from warcio.archiveiterator import ArchiveIterator
 
 from topicrawl import Settings, Topic, open_crawl
 from topicrawl.cli.refresh import RefreshOptions, run_refresh
@@ -76,6 +77,13 @@ def page(text: str, *links: str, others: str = "", **headers: str) -> Reply:
     return Reply(body.encode(), headers={name.replace("_", "-"): value for name, value in headers.items()})
 
 
+def list_revisits(directory: Path) -> list[dict[str, str]]:
+    """Return the fields of the revisit records in the archive of a crawl."""
+    with (directory / "warc/00001.warc.gz").open("rb") as file:
+        records = ArchiveIterator(file, check_digests="raise")
+        return [dict(record.rec_headers.headers) for record in records if record.rec_type == "revisit"]
+
+
 @pytest.fixture
 def web(tmp_path: Path) -> Web:
     return Web(tmp_path / "crawl", {"/0": page("zero", "/1"), "/1": page("one")})
@@ -100,12 +108,13 @@ def test_requests_are_conditional(web: Web) -> None:
     async def scenario(site: Site) -> None:
         web.pages["/0"] = answer
         await web.crawled(site)
-        size = (web.directory / "warc/00001.warc.gz").stat().st_size
         web.now += DAY
         await web.refreshed()
         assert site.log[-1].headers["if-modified-since"] == "Mon, 01 Jan 2024 00:00:00 GMT"
         assert web.rows("SELECT outcome, status, at FROM revisits") == [("unchanged", 304, web.now)]
-        assert (web.directory / "warc/00001.warc.gz").stat().st_size == size
+        (revisit,) = list_revisits(web.directory)
+        assert revisit["WARC-Profile"].endswith("/server-not-modified")
+        assert revisit["WARC-Refers-To-Target-URI"] == revisit["WARC-Target-URI"] == site.make_url("/0")
 
     on_site(web, scenario)
 

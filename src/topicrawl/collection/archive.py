@@ -21,7 +21,7 @@ from random import Random
 from msgspec import Struct
 
 import topicrawl
-from topicrawl.collection.warc import build_warcinfo, decode_response, encode_fetch, read_record
+from topicrawl.collection.warc import build_warcinfo, decode_response, encode_fetch, encode_revisit, read_record
 from topicrawl.database import sync_path
 from topicrawl.errors import CollectionError, DamagedError, SpaceError
 from topicrawl.models import Response
@@ -83,6 +83,23 @@ class WarcArchive:
         self._append_bytes(data)
         return RecordLocation(self._segment, self._segment_end - len(answer), len(answer))
 
+    def write_revisit(self, response: Response, original: RecordLocation) -> None:
+        """Append a revisit record if a response repeats the archived one; do nothing if its payload differs.
+
+        A damaged original counts as different.
+        """
+        try:
+            data = encode_revisit(response, self.read_member(original), self._random)
+        except DamagedError:
+            return
+        if data and not self._starts_new_segment:
+            self._append_bytes(data)
+
+    @property
+    def end(self) -> tuple[int, int]:
+        """Number and size of the last segment."""
+        return self._segment, self._segment_end
+
     def sync_to_disk(self) -> None:
         """Sync the records of the last segment to disk. Earlier segments were synced when they were closed."""
         path = self._segment_path(self._segment)
@@ -128,9 +145,10 @@ class WarcArchive:
         """Return whether the file of a segment exists."""
         return self._segment_path(segment).exists()
 
-    def truncate_after(self, last: RecordLocation | None) -> None:
+    def truncate_after(self, last: RecordLocation | None, end: tuple[int, int] = (0, 0)) -> None:
         """Remove all records after the last committed location; None removes everything.
 
+        `end` is the end of the archive when it was last synced: revisits and error pages before it are kept.
         If the record at that location is unreadable, the segment keeps its intact records and the next write starts a
         new segment, because no new record may occupy the location of a lost one. `is_readable` tells which are lost.
         """
@@ -144,8 +162,9 @@ class WarcArchive:
                 return
             path = self._segment_path(last.segment)
             if self.is_readable(last):
-                os.truncate(path, last.end)
-                self._segment_end, self._starts_new_segment = last.end, False
+                length = end[1] if end[0] == last.segment and last.end < end[1] <= path.stat().st_size else last.end
+                os.truncate(path, length)
+                self._segment_end, self._starts_new_segment = length, False
             elif path.exists():
                 _truncate_damaged_segment(path)
 

@@ -26,7 +26,7 @@ from topicrawl.collection.link_rows import PackedLinks
 from topicrawl.collection.store import NOT_FORGOTTEN, CollectionStore, StoredVisit, VisitRecord
 from topicrawl.database import FileLock, is_locked, sync_path, translate_errors, write_text_file
 from topicrawl.errors import CollectionError, DamagedError, IncompleteFileError, InUseError, SpaceError
-from topicrawl.models import FetchFunction, JsonValue, Link, Response, Visit
+from topicrawl.models import Failure, FetchFunction, JsonValue, Link, Response, Visit
 from topicrawl.topic import Topic
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ _MAX_INCOMPLETE_VISITS = 1024  # upper bound of the visits that are stored but n
 CHECKED_RECORDS = 10_000
 #: Fact with the steps of the visits whose pages `topicrawl doctor --repair` found unreadable.
 UNREADABLE_STEPS = "unreadable_steps"
+#: Fact with the segment and the offset of the end of the archive after the last stored results.
+ARCHIVE_END = "archive_end"
 _SPACE_CHECK_INTERVAL = 50  # pages between two checks of the free disk space
 # Files that a crawl creates before its database is complete.
 _CRAWL_FILES = (
@@ -127,6 +129,7 @@ class Collection:
             f"step > (SELECT max(step) FROM visits) - ? AND {NOT_FORGOTTEN}", (_MAX_INCOMPLETE_VISITS,)
         )
         self._recent_visits = {row.requested: row for row in recent}
+        self._archive_end: tuple[int, int] | None = None  # None: nothing has been stored
         self._visits_since_space_check = 0
         self.duplicate_detector: DuplicateDetector | None = None  # None: no duplicate detection
 
@@ -138,7 +141,11 @@ class Collection:
         must reopen their links in the frontier before it deletes the visits.
         """
         last = queries.find_last_record(self.store)
-        self.archive.truncate_after(last)
+        match self.store.get_fact(ARCHIVE_END):
+            case [int(segment), int(offset)]:
+                self.archive.truncate_after(last, (segment, offset))
+            case _:
+                self.archive.truncate_after(last)
         steps = {step for step in self.store.get_list_fact(UNREADABLE_STEPS) if isinstance(step, int)}
         steps |= set(self._find_unreadable_steps(last.segment if last is not None else 0))
         lost = [row for step in sorted(steps) for row in self.store.iterate_visits("step=?", (step,))]
@@ -180,6 +187,7 @@ class Collection:
             for visit, response, links in visits
         ]
         self.store.add_visits(rows)
+        self.mark_archive_end()
         self._visits_since_space_check += len(rows)
         if self._visits_since_space_check >= _SPACE_CHECK_INTERVAL:
             self._visits_since_space_check = 0
@@ -209,8 +217,29 @@ class Collection:
         """
         earlier = self._recent_visits.pop(visit.link.url, None)
         if visit.failure is not None:
+            self._archive_failure(visit, response)
             return None
         return (earlier.location if earlier is not None else None) or self.archive.write_fetch(response)
+
+    def _archive_failure(self, visit: Visit, response: Response) -> None:
+        """Write an error page, or a revisit record for a page that repeats a stored one. No visit refers to them."""
+        if response.wire is None:
+            return
+        if visit.failure is Failure.DUPLICATE:
+            original = self.store.find_visit(visit.duplicate_of)
+            if original is not None:
+                self.archive_revisit(original, response)
+        elif visit.failure is response.failure and (response.status >= 300 or visit.failure is Failure.EMPTY):
+            self.archive.write_fetch(response)
+
+    def mark_archive_end(self) -> None:
+        """Note that all records in the archive belong to stored results. The next run keeps them."""
+        self._archive_end = self.archive.end
+
+    def archive_revisit(self, original: StoredVisit, response: Response) -> None:
+        """Write a revisit record if a response repeats the page of a stored visit byte for byte, or confirms it."""
+        if original.location is not None and response.wire is not None:
+            self.archive.write_revisit(response, original.location)
 
     def wrap_fetch(self, fetch: FetchFunction) -> FetchFunction:
         """Wrap a fetch function: pages that a killed run stored but did not complete are read from the archive."""
@@ -244,6 +273,8 @@ class Collection:
     def close(self) -> None:
         """Sync and close the archive and the database, and release the lock."""
         self.archive.sync_to_disk()
+        if self._archive_end is not None:
+            self.store.set_facts({ARCHIVE_END: list(self._archive_end)})
         self.archive.close()
         self.store.close()
         self._lock.release()

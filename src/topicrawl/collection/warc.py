@@ -1,9 +1,10 @@
 """Encode and decode WARC 1.1 records: requests and responses, one gzip member each.
 
-The body of a `Response` is already decoded, so its original encoding headers no longer apply. They are stored as
-`X-Archive-Orig-…`, and Content-Length is the length of the stored body: any replay tool can read the record, and
-`decode_response` restores the original headers. Data without an HTTP header (the requested URL, redirects, the name of
-a failure) is stored as one line of JSON in the extension field `X-Topicrawl`.
+A response record contains the response as the host sent it, with all encodings. If this is not known, because the page
+was read from an archive of an earlier version, the record contains the decoded body. Its original encoding headers are
+then stored as `X-Archive-Orig-…`, and Content-Length is the length of the stored body: any replay tool can read the
+record, and `decode_response` restores the original headers. Data without an HTTP header (the requested URL, redirects,
+the name of a failure) is stored as one line of JSON in the extension field `X-Topicrawl`.
 
 A member of an archive was not fetched over HTTP, so it is stored as a resource record. The converted text of a document
 (PDF, PostScript, …) follows it as a conversion record; both are read as one response.
@@ -27,7 +28,9 @@ from isal import igzip_lib
 from msgspec.structs import replace
 
 from topicrawl.errors import DamagedError
-from topicrawl.models import Failure, ReadableDocument, RedirectHop, Response
+from topicrawl.fetch.decoding import DecodingError, decode_body, salvage_body
+from topicrawl.fetch.http_parser import ResponseError, ResponseParser
+from topicrawl.models import Damage, Failure, ReadableDocument, RedirectHop, Response, WireResponse
 
 _HEADER_END = b"\r\n\r\n"
 _CHUNK_BYTES = (
@@ -38,6 +41,9 @@ _ENCODING_HEADERS = frozenset({"content-encoding", "transfer-encoding", "content
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _UNSAFE_CHARACTERS = re.compile(r"[\x00-\x20\x7f]")
 _REFRESH_HEADERS = {"content-type": "text/html; charset=utf-8"}
+_PROFILES = "http://netpreserve.org/warc/1.1/revisit/"
+_NOT_MODIFIED = 304
+_MAX_BODY_BYTES = 1 << 30  # the crawl that stored the page had a lower limit
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
 
@@ -68,22 +74,43 @@ def encode_fetch(response: Response, address: str, random: Random) -> tuple[byte
         f"{fields}Content-Type: application/http; msgtype=request\r\n", _format_request(response)
     )
     fields = f"{_format_fields('response', response_id, date)}WARC-Concurrent-To: <{request_id}>\r\n{common}"
-    headers = {_get_stored_header_name(name): value for name, value in response.headers.items()}
-    headers["content-length"] = str(len(response.body))
-    answer = _build_response_record(
-        f"{fields}X-Topicrawl: {_format_extension(response)}\r\n",
-        _format_status_line(response.status) + _format_headers(headers),
-        response.body,
-    )
+    fields += f"{_format_truncation(response)}X-Topicrawl: {_format_extension(response)}\r\n"
+    answer = _build_response_record(fields, *_build_block(response))
     return b"".join((*_build_redirects(response, date, random), request)), answer + conversion
 
 
-def build_metadata(refers_to: str, url: str, at: float, payload: bytes, random: Random) -> bytes:
-    """Return a metadata record with JSON about the record `refers_to`, as a gzip member."""
-    fields = f"{_format_fields('metadata', _make_urn(random), _format_date(at))}WARC-Refers-To: <{refers_to}>\r\n"
-    return _compress_record(
-        f"{fields}WARC-Target-URI: {_escape_uri(url)}\r\nContent-Type: application/json\r\n", b"", payload
+def encode_revisit(response: Response, original: bytes, random: Random) -> bytes:
+    """Return a revisit record: the response repeats the archived one in the gzip member `original`.
+
+    Its redirects come first. The result is empty if the payloads differ, or if the response was not fetched just now.
+    Raise `DamagedError` if the member is damaged.
+    """
+    record, _ = read_record(original)
+    if record is None:
+        raise DamagedError("not one complete record")
+    known = {name.lower(): value for name, value in _parse_headers(record.partition(_HEADER_END)[0])}
+    digest, date = known.get("warc-payload-digest", ""), _format_date(response.at)
+    is_unmodified = response.status == _NOT_MODIFIED
+    if response.wire is None or not digest or not (is_unmodified or digest == _hash_payload(response.wire.body)):
+        return b""
+    profile = "server-not-modified" if is_unmodified else "identical-payload-digest"
+    fields = (
+        f"{_format_fields('revisit', _make_urn(random), date)}WARC-Target-URI: {_escape_uri(response.final_url)}\r\n"
+        f"WARC-Profile: {_PROFILES}{profile}\r\nWARC-Refers-To: {known.get('warc-record-id', '')}\r\n"
+        f"WARC-Refers-To-Target-URI: {known.get('warc-target-uri', '')}\r\n"
+        f"WARC-Refers-To-Date: {known.get('warc-date', '')}\r\nWARC-Payload-Digest: {digest}\r\n"
+        "Content-Type: application/http; msgtype=response\r\n"
     )
+    return b"".join((*_build_redirects(response, date, random), _compress_record(fields, response.wire.head)))
+
+
+def build_metadata(refers_to: str, at: float, payload: bytes, random: Random) -> bytes:
+    """Return a metadata record with JSON about the record `refers_to`, as a gzip member.
+
+    It has no WARC-Target-URI: replay tools would show the metadata in place of the page.
+    """
+    fields = f"{_format_fields('metadata', _make_urn(random), _format_date(at))}WARC-Refers-To: <{refers_to}>\r\n"
+    return _compress_record(f"{fields}Content-Type: application/json\r\n", b"", payload)
 
 
 def read_record_id(member: bytes) -> str:
@@ -122,7 +149,7 @@ def decode_response(member: bytes) -> Response:
     try:
         response = (_parse_response if kinds[0] == "response" else _parse_resource)(*records[0])
         return replace(response, readable=_parse_conversion(*records[1])) if records[1:] else response
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, EOFError, LookupError, ResponseError, TypeError, ValueError) as error:
         raise DamagedError(f"the record was not written by Topicrawl ({error})") from error
 
 
@@ -151,18 +178,25 @@ def read_record(data: bytes | mmap, start: int = 0) -> tuple[bytes | None, int]:
 
 def _parse_response(fields: Mapping[str, str], block: bytes) -> Response:
     """Parse a response record."""
-    head, _, body = block[: int(fields["content-length"])].partition(_HEADER_END)
     extension = json.loads(fields.get("x-topicrawl", "{}"))
-    failure = extension.get("failure")
-    return Response(
-        url=extension.get("url", fields["warc-target-uri"]),
-        final_url=fields["warc-target-uri"],
-        status=int(head.split(None, 2)[1]),
-        headers={
+    block, failure = block[: int(fields["content-length"])], extension.get("failure")
+    wire = None
+    if "wire" in extension:
+        wire = WireResponse(block[: extension["wire"]], block[extension["wire"] :], "is_cut" in extension)
+        status, headers, body = _decode_wire(wire, has_body=not failure)
+    else:
+        head, _, body = block.partition(_HEADER_END)
+        status = int(head.split(None, 2)[1])
+        headers = {
             name.removeprefix(_ORIGINAL_PREFIX): value
             for name, value in _parse_headers(head)
             if name not in _ENCODING_HEADERS
-        },
+        }
+    return Response(
+        url=extension.get("url", fields["warc-target-uri"]),
+        final_url=fields["warc-target-uri"],
+        status=status,
+        headers=headers,
         body=body,
         at=datetime.fromisoformat(fields["warc-date"]).timestamp(),
         hops=tuple(RedirectHop(url, status) for url, status in extension.get("hops", ())),
@@ -170,7 +204,44 @@ def _parse_response(fields: Mapping[str, str], block: bytes) -> Response:
         detail=extension.get("detail", ""),
         wait=extension.get("wait"),
         seconds=extension.get("seconds", 0.0),
+        damage=tuple(map(Damage, extension.get("damage", ()))),
+        wire=wire,
     )
+
+
+def _decode_wire(wire: WireResponse, *, has_body: bool) -> tuple[int, Mapping[str, str], bytes]:
+    """Return status, headers and decoded body of a response as it was sent. The body of a failure is not decoded."""
+    parser = ResponseParser(max_header_bytes=len(wire.head), has_body=has_body)
+    parser.feed(wire.head)
+    assert parser.head is not None
+    if not has_body or parser.is_complete or not wire.body:
+        return parser.head.status, parser.head.headers, b""
+    parser.feed(wire.body)
+    if not parser.is_complete:
+        parser.feed_end()
+    encoding = ",".join((parser.head.headers.get("content-encoding", ""), *parser.transfer_encodings))
+    raw = b"".join(parser.parts)
+    try:
+        body = decode_body(raw, encoding, limit=_MAX_BODY_BYTES, truncate=wire.is_cut)
+    except DecodingError:
+        body = salvage_body(raw, encoding, limit=_MAX_BODY_BYTES)
+    return parser.head.status, parser.head.headers, body
+
+
+def _build_block(response: Response) -> tuple[bytes, bytes]:
+    """Return the headers and the body of a response as they are archived."""
+    if response.wire is not None:
+        return response.wire.head, response.wire.body
+    headers = {_get_stored_header_name(name): value for name, value in response.headers.items()}
+    headers["content-length"] = str(len(response.body))
+    return _format_status_line(response.status) + _format_headers(headers), response.body
+
+
+def _format_truncation(response: Response) -> str:
+    """Return the field WARC-Truncated of a response whose body was not received completely, else ""."""
+    if Damage.TRUNCATED in response.damage:
+        return "WARC-Truncated: disconnect\r\n"
+    return "WARC-Truncated: length\r\n" if response.wire is not None and response.wire.is_cut else ""
 
 
 def _build_resource(response: Response, urn: str) -> bytes:
@@ -241,23 +312,29 @@ def _compress_record(fields: str, head: bytes, body: bytes = b"") -> bytes:
 
 def _build_response_record(fields: str, head: bytes, body: bytes) -> bytes:
     """Return a response record with the digest of its payload."""
-    payload = b32encode(sha1(body, usedforsecurity=False).digest()).decode()
     kind = "Content-Type: application/http; msgtype=response\r\n"
-    return _compress_record(f"{fields}{kind}WARC-Payload-Digest: sha1:{payload}\r\n", head, body)
+    return _compress_record(f"{fields}{kind}WARC-Payload-Digest: {_hash_payload(body)}\r\n", head, body)
+
+
+def _hash_payload(body: bytes) -> str:
+    return f"sha1:{b32encode(sha1(body, usedforsecurity=False).digest()).decode()}"
 
 
 def _build_redirects(response: Response, date: str, random: Random) -> Iterator[bytes]:
-    """Yield a response record for each redirect: the Location header, or the page with its meta refresh.
+    """Yield a response record for each redirect, as it was sent: with the Location header or with the meta refresh.
 
     Both let replay tools follow the redirect. Of several responses for one URL, which a site gives to requests with and
     without its cookie, only the last is written: replay tools know no cookies. If a hop was read from an archive,
-    without its page, a minimal page with the same target replaces the page.
+    without its response, a minimal response with the same target replaces it.
     """
     targets = [hop.url for hop in response.hops[1:]] + [response.final_url]
     for number, (hop, target) in enumerate(zip(response.hops, targets, strict=False)):
         if hop.url in targets[number:]:
             continue
         fields = f"{_format_fields('response', _make_urn(random), date)}WARC-Target-URI: {_escape_uri(hop.url)}\r\n"
+        if hop.wire is not None:
+            yield _build_response_record(fields, hop.wire.head, hop.wire.body)
+            continue
         headers, body = {"location": _escape_uri(target)}, b""
         if 200 <= hop.status < 300:
             headers = {_get_stored_header_name(name): value for name, value in hop.headers.items()}
@@ -298,6 +375,12 @@ def _format_extension(response: Response) -> str:
         extension |= {"failure": response.failure.value, "detail": response.detail}
     if response.wait is not None:
         extension["wait"] = response.wait
+    if response.damage:
+        extension["damage"] = list(response.damage)
+    if response.wire is not None:
+        extension["wire"] = len(response.wire.head)  # the length of the HTTP headers
+        if response.wire.is_cut:
+            extension["is_cut"] = True
     return json.dumps(extension)
 
 

@@ -46,12 +46,12 @@ async def follow_redirects(
         if response.status in REDIRECT_STATUSES:
             location = response.headers.get("location", "")
             target = resolve_url(url, location) if location else None
-            hops.append(RedirectHop(url, response.status))
+            hops.append(RedirectHop(url, response.status, wire=response.wire))
         else:
             target = find_meta_refresh(response, url)
             if target is None or not follows_refresh(target):
                 break
-            hops.append(RedirectHop(url, response.status, response.headers, response.body))
+            hops.append(RedirectHop(url, response.status, response.headers, response.body, response.wire))
         is_loop = target is not None and (target, cookies.format_header(target)) in requests
         failure, detail = _check_redirect(target, hops, is_loop=is_loop)
         if failure is not None or target is None:

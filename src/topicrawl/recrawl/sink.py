@@ -90,6 +90,7 @@ class RecrawlSink(NullSink):
             # The links of a stored page are not offered again, so they must not be lost after it is stored.
             await self.crawl_frontier.sync_to_disk()
         self.collection.store.add_visits(changed_pages, statements_before=statements)
+        self.collection.mark_archive_end()
         self.collection.check_space()
 
     async def record_redirect(self, url: str, targets: Sequence[str]) -> None:
@@ -122,6 +123,8 @@ class RecrawlSink(NullSink):
             statements += history.make_withdraw_statements(
                 page, visit.failure, f"the page now has a {visit.failure} directive"
             )
+        if outcome == RevisitOutcome.UNCHANGED:
+            self.collection.archive_revisit(row, response)
         if outcome != RevisitOutcome.CHANGED:
             return None
         statements.append(history.make_version_statement(page))

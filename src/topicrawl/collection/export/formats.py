@@ -74,9 +74,7 @@ def open_warc(path: Path, compression: str, pages: ExportPages) -> Iterator[Writ
             row = {name: value for name, value in to_json_row(page).items() if name != "text"}
             metadata_json = json.dumps(row, ensure_ascii=False).encode()
             file.write(member)
-            file.write(
-                build_metadata(read_record_id(member), page.url, page.fetched.timestamp(), metadata_json, random)
-            )
+            file.write(build_metadata(read_record_id(member), page.fetched.timestamp(), metadata_json, random))
 
         yield write
 
