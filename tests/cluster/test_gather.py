@@ -47,7 +47,7 @@ def worker(directory: Path, epoch: str, *visits: tuple[float, str, str | None]) 
             page = READ(response, Link(url))
             assert not isinstance(page, Failure)
             visit = Visit(step, Link(url), Priority(0.5), url, page, 0.5, None, at, 200)
-            links = pack_links([(link, Priority(0.1), None) for link in page.links])
+            links = pack_links(page.links, [Priority(0.1) for _ in page.links], {})
             collection.store.add_visits(
                 [
                     VisitRecord(

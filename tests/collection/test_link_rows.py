@@ -32,13 +32,15 @@ def test_links_come_out_as_they_went_in(links: list[tuple[Link, Priority | None]
         )
         for link, place, refusal in rows
     ]
-    assert unpack_links(pack_links(rows)) == expected
+    refusals = {index: refusal for index, (_, _, refusal) in enumerate(rows) if refusal is not None}
+    row = pack_links([link for link, _, _ in rows], [place for _, place, _ in rows], refusals)
+    assert unpack_links(row) == expected
 
 
 @pytest.mark.parametrize("number", range(5))
 def test_a_link_is_found_by_where_it_leads(number: int) -> None:
-    links = [(Link(f"http://a.example/{n}", anchor=str(n)), Priority(n / 10), None) for n in range(5)]
-    row = pack_links(links)
+    links = [Link(f"http://a.example/{n}", anchor=str(n)) for n in range(5)]
+    row = pack_links(links, [Priority(n / 10) for n in range(5)], {})
     found = find_link(row, fingerprint(f"http://a.example/{number}"))
     assert found is not None
     assert found.anchor == str(number)
@@ -46,8 +48,6 @@ def test_a_link_is_found_by_where_it_leads(number: int) -> None:
 
 
 def test_bytes_of_two_neighbours_are_no_link() -> None:
-    row = pack_links(
-        [(Link("http://a.example/"), Priority(1.0), None), (Link("http://b.example/"), Priority(1.0), None)]
-    )
+    row = pack_links([Link("http://a.example/"), Link("http://b.example/")], [Priority(1.0), Priority(1.0)], {})
     between = int.from_bytes(row.targets[4:12], "little", signed=True)
     assert find_link(row, between) is None

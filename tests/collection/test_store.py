@@ -34,7 +34,8 @@ def visit(step: int, url: str, source: str = "", failure: Failure | None = None,
 
 
 def add(store: CollectionStore, made: Visit, *targets: str) -> None:
-    links = pack_links([(Link(url, anchor="to " + url), Priority(0.5), None) for url in targets]) if targets else None
+    out = [Link(url, anchor="to " + url) for url in targets]
+    links = pack_links(out, [Priority(0.5) for _ in out], {}) if out else None
     response = Response(made.link.url, made.url, 200, {"content-type": "text/html"}, b"12345")
     store.add_visits(
         [VisitRecord(made, response, RecordLocation(1, made.step * 100, 50) if made.failure is None else None, links)]

@@ -19,7 +19,6 @@ from tests.helpers.markers import LONG
 from topicrawl import SampleWeb, Topic, parse, strategies
 from topicrawl.collection import queries
 from topicrawl.collection.directory import Collection
-from topicrawl.collection.link_rows import pack_links
 from topicrawl.engine import checkpoint
 from topicrawl.engine.checkpoint import Checkpoint, can_learn
 from topicrawl.engine.context import CrawlContext
@@ -76,7 +75,7 @@ class CheckpointSink:
 
     def store_visits(self, processed: Sequence[ProcessedVisit]) -> None:
         self.collection.store_visits(
-            (visit, response, pack_links(links) if links else None) for visit, response, links in processed
+            (each.visit, each.response, each.pack_links() if each.outlinks else None) for each in processed
         )
         if self.copy is not None and processed[-1].visit.step == KILLED:
             shutil.copytree(self.collection.directory, self.copy)

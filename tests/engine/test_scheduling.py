@@ -10,13 +10,15 @@ from msgspec.structs import replace
 from tests.helpers.visits import bind_strategy, build_visit
 
 from topicrawl.engine.link_filter import DEMOTION, LinkFilter
-from topicrawl.engine.scheduling import OutlinkDecision, build_offers, score_outlinks
+from topicrawl.engine.scheduling import OutlinkDecision, Outlinks, build_offers, score_outlinks
 from topicrawl.engine.user_feedback import UserFeedback
 from topicrawl.errors import StrategyError
 from topicrawl.fetch.guard import AddressGuard, parse_networks
 from topicrawl.frontier.base import FrontierRules, Offer
+from topicrawl.frontier.domain_monitor import DomainMonitor
 from topicrawl.frontier.memory import MemoryFrontier
 from topicrawl.frontier.trap_detector import TrapDetector
+from topicrawl.frontier.url_limits import UrlLimits
 from topicrawl.models import Link, Page, Priority, Refusal, Visit
 from topicrawl.strategies.base import Strategy
 from topicrawl.topic import Topic
@@ -118,16 +120,65 @@ def test_feedback_and_suspected_traps_change_the_priority_and_its_parts() -> Non
 
 
 def test_a_visit_without_page_has_no_out_links() -> None:
-    assert score_outlinks(replace(build_visit(A), page=None), Fixed(), LinkFilter()) == []
-    assert score_outlinks(replace(build_visit(A), page=Page(A, "")), Fixed(), LinkFilter()) == []
+    assert len(score_outlinks(replace(build_visit(A), page=None), Fixed(), LinkFilter())) == 0
+    assert len(score_outlinks(replace(build_visit(A), page=Page(A, "")), Fixed(), LinkFilter())) == 0
+
+
+class Independent(Strategy):
+    """Scores a link by the length of its URL, and notes the links that it gets."""
+
+    name, family, paper, needs_all_links = "independent", "", "", False
+
+    def __init__(self) -> None:
+        self.scored: list[str] = []
+
+    def score_links(self, links: Sequence[Link], visit: Visit) -> list[Priority | None]:
+        self.scored += [link.url for link in links]
+        return [Priority(len(link.url)) for link in links]
+
+
+@pytest.mark.parametrize("needs_all_links", [False, True])
+def test_links_to_closed_urls_are_not_scored_if_the_strategy_does_not_need_them(needs_all_links: bool) -> None:
+    strategy = Independent()
+    strategy.needs_all_links = needs_all_links  # type: ignore[misc]  # a class variable in other strategies
+    outlinks = score_outlinks(build_visit(A, [A, B, C]), strategy, LinkFilter(), find_closed={B}.intersection)
+    assert strategy.scored == ([A, B, C] if needs_all_links else [A, C])
+    decided = {out.link.url: (out.priority is not None, out.refusal) for out in outlinks}
+    assert decided == {A: (True, None), B: (needs_all_links, None), C: (True, None)}
+    # The frontier gets the same links in the same order.
+    offers = asyncio.run(build_offers(outlinks, strategy, MemoryFrontier(FrontierRules(), lambda: 0.0)))
+    assert [offer.link.url for offer in offers if offer.link.url != B] == [A, C]
+
+
+def test_a_permitted_url_is_checked_again_when_a_rule_may_have_changed() -> None:
+    domains = DomainMonitor(max_pages=1)
+    checked: list[str] = []
+    link_filter = LinkFilter(UrlLimits(depth=3), scope=lambda url: not checked.append(url), domain_monitor=domains)
+    page = build_visit(A, [B]).page
+    assert page is not None
+    assert link_filter.find_refusals(page) == link_filter.find_refusals(page) == {}
+    assert checked == [B], "the second call needs no check"
+    deep = replace(page, links=(replace(page.links[0], depth=4),))
+    assert link_filter.find_refusals(deep) == {0: Refusal.TOO_DEEP}
+    nofollow = replace(page, links=(replace(page.links[0], rel="nofollow"),))
+    assert link_filter.find_refusals(nofollow) == {0: Refusal.NOFOLLOW}
+    domains.add_page(B, ["some", "words"])
+    assert link_filter.find_refusals(page) == {0: Refusal.DOMAIN_BUDGET}
+
+
+def test_the_out_links_of_archive_members_are_joined() -> None:
+    first = Outlinks([Link(A), Link(B)], [None, Priority(0.5)], {0: Refusal.TRAP})
+    joined = Outlinks.join([first, Outlinks([Link(C)], [None], {0: Refusal.NOFOLLOW})])
+    assert list(joined) == [
+        OutlinkDecision(Link(A), None, Refusal.TRAP),
+        OutlinkDecision(Link(B), Priority(0.5)),
+        OutlinkDecision(Link(C), None, Refusal.NOFOLLOW),
+    ]
+    assert joined[1:] == list(joined)[1:]
 
 
 def test_offers_contain_scored_links_merged_with_waiting_priorities() -> None:
-    outlinks = [
-        OutlinkDecision(Link(A), Priority(0.5)),
-        OutlinkDecision(Link(B), Priority(0.25)),
-        OutlinkDecision(Link(C), None, Refusal.TRAP),
-    ]
+    outlinks = Outlinks([Link(A), Link(B), Link(C)], [Priority(0.5), Priority(0.25), None], {2: Refusal.TRAP})
 
     async def build(strategy: Strategy) -> list[Offer]:
         frontier = MemoryFrontier(FrontierRules(), lambda: 0.0)

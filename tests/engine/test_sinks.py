@@ -11,7 +11,7 @@ from typing import ClassVar
 from tests.helpers.visits import build_visit
 
 from topicrawl.collection.directory import Collection
-from topicrawl.engine.scheduling import OutlinkDecision
+from topicrawl.engine.scheduling import OutlinkDecision, Outlinks
 from topicrawl.engine.sinks import CollectionSink, MemorySink, NullSink, ProcessedVisit, VisitObserver, VisitSink
 from topicrawl.fetch.http import HttpClient
 from topicrawl.fetch.polite import PoliteFetcher
@@ -37,7 +37,7 @@ class Recorder(VisitObserver):
 
 
 def process(url: str, *links: str) -> ProcessedVisit:
-    outlinks = [OutlinkDecision(Link(link, url), Priority(0.5)) for link in links]
+    outlinks = Outlinks([Link(link, url) for link in links], [Priority(0.5) for _ in links])
     return ProcessedVisit(build_visit(url, links, relevance=0.5), Response(url, url, 200, {}, b"<p>x"), outlinks)
 
 

@@ -294,6 +294,25 @@ def test_offers_of_one_batch_are_applied_in_order(kind: Kind, clock: Clock) -> N
     asyncio.run(run())
 
 
+def test_only_closed_links_are_found_closed(kind: Kind, clock: Clock) -> None:
+    async def run() -> None:
+        frontier = kind.open(FrontierRules(delay=0.0, parallel=0), clock)
+        urls = [f"http://a.org/{number}" for number in range(4)]
+        await frontier.add([Offer(Link(url), Priority(0.5)) for url in urls[:3]])
+        done, leased = await frontier.lease(2)
+        await frontier.complete(done, "fetched", [Offer(Link(url), Priority(0.9)) for url in urls])
+        # A frontier on a server finds none, because it would have to ask the server.
+        assert frontier.find_closed(urls) in ({done.link.url}, set())
+        await frontier.mark_done([urls[3]], "moved")
+        assert frontier.find_closed(urls) in ({done.link.url, urls[3]}, set())
+        await frontier.reopen([Offer(done.link, Priority(0.5))])
+        assert done.link.url not in frontier.find_closed(urls)
+        assert leased.link.url not in frontier.find_closed(urls)
+        await frontier.close()
+
+    asyncio.run(run())
+
+
 def test_reopening_a_page_frees_the_host_budget(kind: Kind, clock: Clock) -> None:
     async def run() -> None:
         frontier = kind.open(FrontierRules(delay=0.0, host_pages=1), clock)

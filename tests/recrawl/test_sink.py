@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from topicrawl.collection.directory import Collection
 from topicrawl.engine.link_filter import LinkFilter
-from topicrawl.engine.scheduling import OutlinkDecision
+from topicrawl.engine.scheduling import Outlinks
 from topicrawl.engine.sinks import ProcessedVisit
 from topicrawl.frontier.base import FrontierRules, Offer
 from topicrawl.frontier.memory import MemoryFrontier
@@ -65,7 +65,7 @@ def revisit(
 
 def record(sink: RecrawlSink, visit: Visit, response: Response, links: Sequence[str] = ()) -> RevisitResult:
     """Process a revisit as the crawl loop and the queue do, and return its result."""
-    outlinks = [OutlinkDecision(Link(url, A), Priority(0.5)) for url in links]
+    outlinks = Outlinks([Link(url, A) for url in links], [Priority(0.5) for _ in links])
     sink.store_visits([ProcessedVisit(visit, response, outlinks)])
     assert sink.results == {}, "nothing is recorded before the queue completes the pages"
     asyncio.run(sink.record_visits({visit.link.url: [Offer(Link(url, A), Priority(0.5)) for url in links]}))

@@ -1,7 +1,8 @@
 """Pack all links of a page into one database row.
 
     targets    ids of the target pages: signed 64-bit integers, little-endian
-    scores     scores when the links were offered: 32-bit floats in the same order; NaN for a refused link
+    scores     scores when the links were offered: 32-bit floats in the same order; NaN for a link that was refused, or
+               that leads to a URL that was done already
     refusals   "" or JSON, {"index of the link": "name of the refusal"}
     anchors    anchor texts, one per line
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 import json
 import sys
 from array import array
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from math import isnan, nan
 from typing import NamedTuple
 
@@ -34,32 +35,32 @@ class StoredLink(NamedTuple):
     """One link of a stored page."""
 
     target: int  # id of the target page
-    score: float | None  # score when the link was offered; None if it was refused
+    score: float | None  # score when the link was offered; None if it was not offered
     refusal: str | None
     anchor: str
 
 
-def pack_links(links: Iterable[tuple[Link, Priority | None, Refusal | None]]) -> PackedLinks:
-    """Pack the links of a page into a row. Each link has a priority or a refusal; the other one is None.
+def pack_links(
+    links: Sequence[Link], priorities: Sequence[Priority | None], refusals: Mapping[int, Refusal]
+) -> PackedLinks:
+    """Pack the links of a page into a row. `priorities` are in the order of the links, `refusals` have their indexes.
 
-    >>> row = pack_links(
-    ...     [(Link("http://a/", anchor="A"), Priority(0.5), None), (Link("http://b/"), None, Refusal.NOFOLLOW)]
-    ... )
+    A link has a priority, a refusal, or neither if it leads to a URL that was done when the page was processed.
+
+    >>> links = [Link("http://a/", anchor="A"), Link("http://b/"), Link("http://c/")]
+    >>> row = pack_links(links, [Priority(0.5), None, None], {1: Refusal.NOFOLLOW})
     >>> [(link.score, link.refusal, link.anchor) for link in unpack_links(row)]
-    [(0.5, None, 'A'), (None, 'nofollow', '')]
+    [(0.5, None, 'A'), (None, 'nofollow', ''), (None, None, '')]
     """
-    ids, scores, anchors = [], [], []
-    refusals: dict[int, str] = {}
-    for number, (link, place, refusal) in enumerate(links):
-        ids.append(fingerprint(link.url))
-        scores.append(nan if place is None else place.score)
-        anchors.append(link.anchor)
-        if refusal is not None:
-            refusals[number] = refusal
-    text = "\n".join(anchors)
+    text = "\n".join([link.anchor for link in links])
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode()
-    return PackedLinks(_to_bytes("q", ids), _to_bytes("f", scores), json.dumps(refusals) if refusals else "", text)
+    return PackedLinks(
+        _to_bytes("q", [fingerprint(link.url) for link in links]),
+        _to_bytes("f", [nan if priority is None else priority.score for priority in priorities]),
+        json.dumps(refusals) if refusals else "",
+        text,
+    )
 
 
 def unpack_links(row: PackedLinks) -> list[StoredLink]:

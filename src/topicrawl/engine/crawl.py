@@ -33,7 +33,7 @@ from topicrawl.engine.focus import FocusPolicy
 from topicrawl.engine.lease_filter import LeaseFilter
 from topicrawl.engine.limits import CrawlLimits, StopReason
 from topicrawl.engine.retries import RetryPolicy
-from topicrawl.engine.scheduling import build_offers, list_score_parts, score_outlinks
+from topicrawl.engine.scheduling import Outlinks, build_offers, list_score_parts, score_outlinks
 from topicrawl.engine.sinks import ProcessedVisit
 from topicrawl.errors import SpaceError, TopicrawlError
 from topicrawl.frontier.base import FETCHED, Completion, Lease, LeaseLimits, Offer
@@ -417,7 +417,7 @@ class Crawl:
     async def _build_completion(self, lease: Lease, visits: Sequence[ProcessedVisit]) -> Completion:
         """Return the completion of a link. The links of an archive are those of its members."""
         main, *files = visits
-        outlinks = [out for each in files for out in each.outlinks] if files else main.outlinks
+        outlinks = Outlinks.join(each.outlinks for each in files) if files else main.outlinks
         offers = await build_offers(outlinks, self.context.strategy, self.context.frontier)
         unused = main.visit.failure == Failure.ROBOTS and not main.response.hops
         wait = page_processing.politeness_delay(self.context, lease.host, main.response)
@@ -478,7 +478,9 @@ class Crawl:
         self.context.strategy.learn(visit if failure is None else replace(visit, page=None))
         # Before the links are scored: the page decides whether its links lead into a trap.
         self.context.link_filter.observe_visit(visit)
-        outlinks = score_outlinks(visit, self.context.strategy, self.context.link_filter)
+        outlinks = score_outlinks(
+            visit, self.context.strategy, self.context.link_filter, find_closed=self.context.frontier.find_closed
+        )
         if stored_step is None:
             self._count_visit(visit)
         return ProcessedVisit(visit, response, outlinks)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import repeat
 from math import isfinite
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from topicrawl.engine.link_filter import DEMOTION, LinkFilter
 from topicrawl.engine.user_feedback import UserFeedback
@@ -18,58 +20,139 @@ ADJUSTMENTS = ("feedback", "trap", "domain")
 
 
 class OutlinkDecision(NamedTuple):
-    """An out-link of a visited page with its priority, or with the reason for its refusal."""
+    """An out-link of a visited page with its priority, or with the reason for its refusal.
+
+    A link to a URL that is done has neither if the strategy does not need it.
+    """
 
     link: Link
     priority: Priority | None
     refusal: Refusal | None = None
 
 
-def score_outlinks(visit: Visit, strategy: Strategy, link_filter: LinkFilter) -> list[OutlinkDecision]:
-    """Return every distinct link of the page of a visit with its priority or its refusal; empty without a page.
+@dataclass(slots=True)
+class Outlinks(Sequence[OutlinkDecision]):
+    """Distinct out-links of a visited page, with the decisions on them as columns.
+
+    Columns are cheaper than one record per link, and the store and the frontier read them as they are. As a sequence,
+    it contains the decisions.
+
+    >>> outlinks = Outlinks([Link("http://a/"), Link("http://b/")], [Priority(0.5), None], {1: Refusal.TRAP})
+    >>> [(out.link.url, out.priority is None, out.refusal) for out in outlinks]
+    [('http://a/', False, None), ('http://b/', True, <Refusal.TRAP: 'trap'>)]
+    """
+
+    links: list[Link] = field(default_factory=list)
+    priorities: list[Priority | None] = field(default_factory=list)  # in the order of the links
+    refusals: dict[int, Refusal] = field(default_factory=dict)  # index of a link → reason
+
+    @classmethod
+    def join(cls, parts: Iterable[Outlinks]) -> Outlinks:
+        """Return the links of several pages, such as the members of an archive."""
+        joined = cls()
+        for part in parts:
+            start = len(joined.links)
+            joined.links += part.links
+            joined.priorities += part.priorities
+            joined.refusals |= {start + index: reason for index, reason in part.refusals.items()}
+        return joined
+
+    def __len__(self) -> int:
+        return len(self.links)
+
+    @overload
+    def __getitem__(self, at: int) -> OutlinkDecision: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[OutlinkDecision]: ...
+    def __getitem__(self, at: int | slice) -> OutlinkDecision | list[OutlinkDecision]:
+        if isinstance(at, slice):
+            return [self[index] for index in range(*at.indices(len(self)))]
+        return OutlinkDecision(self.links[at], self.priorities[at], self.refusals.get(at))
+
+
+def score_outlinks(
+    visit: Visit,
+    strategy: Strategy,
+    link_filter: LinkFilter,
+    *,
+    find_closed: Callable[[Sequence[str]], Container[str]] | None = None,
+) -> Outlinks:
+    """Return every distinct link of the page of a visit with its priority or its refusal; none without a page.
 
     Of several links to one URL, the one with the best priority counts. Priorities are adjusted by the user feedback and
-    the rules for traps and domains. Raise `StrategyError` if the strategy returns too few priorities or a score that is
-    not finite.
+    the rules for traps and domains. If the strategy does not need the links to done URLs, those that `find_closed`
+    returns are not scored. Raise `StrategyError` if the strategy returns too few priorities or a score that is not
+    finite.
     """
     page = visit.page
     if page is None or not page.links:
-        return []
-    links: list[Link] = []
-    refused: dict[str, OutlinkDecision] = {}
-    nofollow = link_filter.obeys_directives and "nofollow" in page.directives
-    for link in page.links:
-        reason = Refusal.NOFOLLOW if nofollow else link_filter.get_refusal(link)
-        if reason is None:
-            links.append(link)
-        else:
-            refused.setdefault(link.url, OutlinkDecision(link, None, reason))
-    best: dict[str, OutlinkDecision] = {}
+        return Outlinks()
+    links: Sequence[Link] = page.links
+    refusals = link_filter.find_refusals(page)
+    refused = [(links[index], reason) for index, reason in refusals.items()]
+    if refused:
+        links = [link for index, link in enumerate(links) if index not in refusals]
+    closed_links: list[Link] = []
+    if find_closed is not None and not strategy.needs_all_links:
+        closed = find_closed([link.url for link in links])
+        closed_links = [link for link in links if link.url in closed]
+        if closed_links:
+            links = [link for link in links if link.url not in closed]
+    outlinks = _select_best_links(links, _score_links(links, visit, strategy))
+    if link_filter.user_feedback or link_filter.demotes_links:
+        outlinks.priorities = list(map(_adjust_priority, outlinks.links, outlinks.priorities, repeat(link_filter)))
+    outlinks.refusals = {
+        index: Refusal.STRATEGY for index, priority in enumerate(outlinks.priorities) if priority is None
+    }
+    _append_unscored(outlinks, closed_links, refused)
+    return outlinks
+
+
+def _score_links(links: Sequence[Link], visit: Visit, strategy: Strategy) -> list[Priority | None]:
+    """Return the priorities that the strategy gives the links, and check them."""
     priorities = strategy.score_links(links, visit)
     if len(priorities) != len(links):
         raise StrategyError(f"{strategy.name} returned {len(priorities)} priorities for {len(links)} links")
     for link, priority in zip(links, priorities, strict=True):
         if priority is not None and not isfinite(priority.score):
             raise StrategyError(f"{strategy.name} gave {link.url} the score {priority.score}: scores must be finite")
-        known = best.get(link.url)
-        if known is None or (
-            priority is not None and (known.priority is None or priority.score > known.priority.score)
-        ):
-            best[link.url] = OutlinkDecision(link, priority, None if priority is not None else Refusal.STRATEGY)
-    if link_filter.user_feedback or link_filter.demotes_links:
-        best = {url: _adjust_priority(out, link_filter) for url, out in best.items()}
-    return [*best.values(), *(out for url, out in refused.items() if url not in best)]
+    return priorities
 
 
-def _adjust_priority(decision: OutlinkDecision, link_filter: LinkFilter) -> OutlinkDecision:
+def _select_best_links(links: Sequence[Link], priorities: list[Priority | None]) -> Outlinks:
+    """Return one link for each URL: the one with the best priority. URLs stay in the order of their first links."""
+    if len({link.url for link in links}) == len(links):
+        return Outlinks(list(links), priorities)
+    best: dict[str, tuple[Link, Priority | None]] = {}
+    for link, priority in zip(links, priorities, strict=True):
+        _, known = best.setdefault(link.url, (link, priority))
+        if priority is not None and (known is None or priority.score > known.score):
+            best[link.url] = link, priority
+    return Outlinks([link for link, _ in best.values()], [priority for _, priority in best.values()])
+
+
+def _append_unscored(outlinks: Outlinks, closed_links: Sequence[Link], refused: Sequence[tuple[Link, Refusal]]) -> None:
+    """Append the links that were not scored, each URL once."""
+    if not closed_links and not refused:
+        return
+    known = {link.url for link in outlinks.links}
+    for link, reason in [*((link, None) for link in closed_links), *refused]:
+        if link.url not in known:
+            known.add(link.url)
+            if reason is not None:
+                outlinks.refusals[len(outlinks.links)] = reason
+            outlinks.links.append(link)
+            outlinks.priorities.append(None)
+
+
+def _adjust_priority(link: Link, priority: Priority | None, link_filter: LinkFilter) -> Priority | None:
     """Adjust the priority of a link by the user feedback and the rules for traps and domains."""
-    priority = decision.priority
     if priority is not None and link_filter.user_feedback:
-        priority = _apply_feedback(decision.link, priority, link_filter.user_feedback)
-    if priority is not None and (adjustments := link_filter.list_adjustments(decision.link, priority.score)):
+        priority = _apply_feedback(link, priority, link_filter.user_feedback)
+    if priority is not None and (adjustments := link_filter.list_adjustments(link, priority.score)):
         score = priority.score + sum(value for _, value in adjustments)
         priority = Priority(score, priority.payload, (*priority.parts, *adjustments))
-    return decision if priority is decision.priority else OutlinkDecision(decision.link, priority, decision.refusal)
+    return priority
 
 
 def _apply_feedback(link: Link, priority: Priority, user_feedback: UserFeedback) -> Priority:
@@ -97,12 +180,13 @@ def list_score_parts(
     return tuple(parts.items())
 
 
-async def build_offers(outlinks: Sequence[OutlinkDecision], strategy: Strategy, frontier: Frontier) -> list[Offer]:
+async def build_offers(outlinks: Outlinks, strategy: Strategy, frontier: Frontier) -> list[Offer]:
     """Build the frontier offers of the links that have a priority.
 
     If the strategy merges priorities, the offer of a waiting link has the merged priority and replaces the old one.
     """
-    offers = [Offer(out.link, out.priority) for out in outlinks if out.priority is not None]
+    columns = zip(outlinks.links, outlinks.priorities, strict=True)
+    offers = [Offer(link, priority) for link, priority in columns if priority is not None]
     if strategy.merges and offers:
         waiting = await frontier.get_priorities([offer.link.url for offer in offers])
         for index, offer in enumerate(offers):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from topicrawl.collection.link_rows import pack_links
-from topicrawl.engine.scheduling import OutlinkDecision
+from topicrawl.collection.link_rows import PackedLinks, pack_links
+from topicrawl.engine.scheduling import OutlinkDecision, Outlinks
 from topicrawl.models import Link, Response, Visit
 from topicrawl.urls import get_origin, resolve_url
 
@@ -26,7 +26,11 @@ class ProcessedVisit(NamedTuple):
 
     visit: Visit
     response: Response
-    outlinks: Sequence[OutlinkDecision]
+    outlinks: Outlinks
+
+    def pack_links(self) -> PackedLinks:
+        """Return the links as a row of the database."""
+        return pack_links(self.outlinks.links, self.outlinks.priorities, self.outlinks.refusals)
 
 
 class VisitSink(Protocol):
@@ -118,7 +122,7 @@ class CollectionSink:
         Also store the sitemaps of origins that are visited for the first time.
         """
         self.collection.store_visits(
-            (visit, response, pack_links(links) if links else None) for visit, response, links in processed
+            (each.visit, each.response, each.pack_links() if each.outlinks else None) for each in processed
         )
         for visit, _, links in processed:
             for observer in self.observers:

@@ -20,7 +20,7 @@ dropped.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from math import inf
 from typing import Literal, NamedTuple, Protocol
@@ -181,6 +181,13 @@ class Frontier(FrontierReader, Protocol):
         A better offer of a waiting link replaces its priority, source and anchor text, and its depth if the new depth
         is smaller. The link keeps its position among equal scores. A link that was dropped for lack of capacity waits
         again when it is offered with a better score.
+        """
+
+    def find_closed(self, urls: Sequence[str]) -> Set[str]:
+        """Return those URLs that are known, without I/O, to be closed: no offer can change them.
+
+        A link is closed if it is done, or dropped for another reason than lack of capacity. The result may be
+        incomplete, because not all links are in memory.
         """
 
     async def lease(self, n: int, limits: LeaseLimits = NO_LIMITS) -> list[Lease]:

@@ -191,6 +191,11 @@ class DomainMonitor:
         return bool(self._full) and self.get_domain(url) in self._full
 
     @property
+    def has_spent_budgets(self) -> bool:
+        """Whether any domain has reached its page budget."""
+        return bool(self._full)
+
+    @property
     def has_suspects(self) -> bool:
         """Whether any domain is suspected. Callers check it before they ask about each link."""
         return bool(self._suspected)

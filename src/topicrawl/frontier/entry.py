@@ -62,6 +62,11 @@ class LinkRecord:
         """Link with the stored fields."""
         return Link(self.url, self.source, self.anchor, depth=self.depth)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether no offer can change the link: it is done, or dropped for another reason than lack of capacity."""
+        return self.state == DONE or (self.state == DROPPED and self.reason != Refusal.DROPPED)
+
     def apply_offer(self, offer: Offer) -> OfferEffect:
         """Apply an offer of this link, and return which fields of the record changed.
 

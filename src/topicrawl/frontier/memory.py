@@ -99,6 +99,11 @@ class MemoryFrontier(MemoryFrontierReader):
         check_scores([offer.priority.score for offer in offers])
         return self._add_offers(offers, self._start_operation())
 
+    def find_closed(self, urls: Sequence[str]) -> set[str]:
+        """Return the URLs that are closed."""
+        records = self._records
+        return {url for url in urls if (record := records.get(url)) is not None and record.is_closed}
+
     async def lease(self, n: int, limits: LeaseLimits = NO_LIMITS) -> list[Lease]:
         """Lease up to `n` of the best links whose hosts are ready, best first, as far as the limits allow."""
         now = self._start_operation()

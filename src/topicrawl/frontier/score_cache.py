@@ -12,8 +12,7 @@ from itertools import islice
 from math import inf
 
 from topicrawl.frontier.base import Offer
-from topicrawl.frontier.entry import DONE, DROPPED, LinkRecord, check_scores
-from topicrawl.models import Refusal
+from topicrawl.frontier.entry import LinkRecord, check_scores
 
 
 class ScoreCache:
@@ -46,16 +45,18 @@ class ScoreCache:
                 promising.append(offer)
         return promising
 
+    def find_closed(self, urls: Iterable[str]) -> set[str]:
+        """Return the URLs of which the cache proves that no offer can change them."""
+        get_score = self._scores.get
+        return {url for url in urls if get_score(url) == inf}
+
     def is_closed(self, url: str) -> bool:
         """Return whether the cache proves that the link is not waiting."""
         return self._scores.get(url) == inf
 
     def update_entry(self, url: str, known: LinkRecord | None) -> None:
         """Store the best known score of a link. None means that its host accepts no more links."""
-        if known is None or known.state == DONE or (known.state == DROPPED and known.reason != Refusal.DROPPED):
-            self._scores[url] = inf
-        else:
-            self._scores[url] = known.priority.score
+        self._scores[url] = inf if known is None or known.is_closed else known.priority.score
 
     def set_scores(self, scores: Iterable[tuple[str, float]]) -> None:
         """Store new scores of links, given as (URL, score); infinity closes a link."""

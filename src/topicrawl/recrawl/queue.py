@@ -45,6 +45,10 @@ class RecrawlQueue(MemoryFrontier):
         await super().set_host_delay(host, delay)
         await self.crawl_frontier.set_host_delay(host, delay)
 
+    def find_closed(self, urls: Sequence[str]) -> set[str]:
+        """Return an empty set: the frontier of the crawl decides about the links of changed pages."""
+        return set()
+
     async def get_priorities(self, urls: Sequence[str]) -> dict[str, Priority]:
         """Return the priorities of waiting links in the frontier of the crawl."""
         return await self.crawl_frontier.get_priorities(urls)

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from topicrawl.collection import history
 from topicrawl.collection.directory import Collection
 from topicrawl.collection.history import Revisit, RevisitOutcome
-from topicrawl.collection.link_rows import pack_links
 from topicrawl.collection.page_relevance import is_relevant
 from topicrawl.collection.store import FORGOTTEN_DETAIL, SqlStatement, StoredVisit, VisitRecord
 from topicrawl.engine.context import FindDuplicateFunction
@@ -105,7 +104,7 @@ class RecrawlSink(NullSink):
         self, processed: ProcessedVisit, offers: Sequence[Offer], statements: list[SqlStatement]
     ) -> VisitRecord | None:
         """Add the result of a revisit to `statements`. Archive and return the page if its content has changed."""
-        visit, response, outlinks = processed
+        visit, response, _ = processed
         row = self.pages.get_row(visit.link.url)
         page = fingerprint(row.url)
         # The target may be a stored page that this recrawl visits too: a duplicate, or not modified.
@@ -132,7 +131,7 @@ class RecrawlSink(NullSink):
         if self.find_duplicate is not None and visit.page is not None:
             self.find_duplicate(visit.page)
         original = replace(visit, step=row.step, link=row.link, priority=row.priority)
-        return self.collection.archive_version(original, response, pack_links(outlinks))
+        return self.collection.archive_version(original, response, processed.pack_links())
 
     def _classify_outcome(self, visit: Visit, response: Response) -> str:
         """Return the outcome of a revisit: unchanged, changed or gone, or the name of the failure."""

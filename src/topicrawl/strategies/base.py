@@ -84,6 +84,9 @@ class Strategy(ABC):
         LinkContextLevel.NONE
     )  # which context of links the parser must extract
     needs_styles: ClassVar[bool] = False  # whether the parser must extract styled sentences
+    # Whether `score_links` needs the links to URLs that are done. If not, the crawl leaves most of them out, and the
+    # priority of a link must not depend on the other links in the call.
+    needs_all_links: ClassVar[bool] = True
     is_focused: ClassVar[bool] = True  # whether a higher score promises a better page
     batch_size: int = 1  # links leased from the frontier at a time
 

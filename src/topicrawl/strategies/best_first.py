@@ -45,6 +45,7 @@ class BestFirst(Strategy):
     name = "best_first"
     family = "classic"
     paper = "Batsakis 2007, 3.2.3, Eq 7"
+    needs_all_links = False
 
     page: float = 0.5  # weight of the page's similarity
     anchor: float = 0.5  # weight of the anchor's similarity

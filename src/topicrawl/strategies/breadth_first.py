@@ -27,6 +27,7 @@ class BreadthFirst(Strategy):
     name = "breadth_first"
     family = "classic"
     paper = "Batsakis 2007, 3.2"
+    needs_all_links = False
 
     def score_links(self, links: Sequence[Link], visit: Visit) -> list[Priority | None]:
         """Return the same score for all links."""

@@ -191,6 +191,10 @@ class RedisFrontier(RedisFrontierReader):
         check_scores([offer.priority.score for offer in offers])
         return int(await self._call_function("add", encode_offers(offers)))
 
+    def find_closed(self, urls: Sequence[str]) -> set[str]:
+        """Return an empty set: the links are in the server."""
+        return set()
+
     async def lease(self, n: int, limits: LeaseLimits = NO_LIMITS) -> list[Lease]:
         """Lease up to `n` of the best links whose hosts are ready, best first, as far as the limits allow."""
         if not self.host_leases.lease_seconds:

@@ -95,6 +95,10 @@ class SqliteFrontier(SqliteFrontierReader):
         with self._transaction(now):
             return self._add_offers(promising)
 
+    def find_closed(self, urls: Sequence[str]) -> set[str]:
+        """Return the URLs of which the score cache proves that no offer can change them."""
+        return self._score_cache.find_closed(urls)
+
     async def lease(self, n: int, limits: LeaseLimits = NO_LIMITS) -> list[Lease]:
         """Lease up to `n` of the best links whose hosts are ready, best first, as far as the limits allow."""
         now = self._start_operation()

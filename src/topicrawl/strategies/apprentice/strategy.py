@@ -67,6 +67,7 @@ class Apprentice(Strategy):
     name = "apprentice"
     family = "own"
     paper = "Topicrawl"
+    needs_all_links = False
     link_context = LinkContextLevel.WITHOUT_SENTENCE
 
     rate: float = 1.0  # learning rate
