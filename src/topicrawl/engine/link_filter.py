@@ -40,8 +40,8 @@ class LinkFilter:
         """Return why links of a page must not be followed: index of the link → reason.
 
         Most links of a page were permitted on earlier pages, and only the rules for traps and domains change during a
-        crawl. Unless one of these may refuse a link, only new URLs are checked: 5 µs for sixty links that are known, and
-        54 µs if all of them are checked.
+        crawl. Unless one of these may refuse a link, only new URLs are checked: 5 µs for sixty known links, and 54 µs
+        if all of them are checked.
         """
         links = page.links
         if self.obeys_directives and "nofollow" in page.directives:

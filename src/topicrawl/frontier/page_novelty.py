@@ -1,23 +1,30 @@
 """Novelty of pages: the share of words that recent pages of the same group did not contain.
 
-A group is a URL pattern or a registered domain. Words are hashed to slots, so that the memory of a group is small.
+A group is a URL pattern or a registered domain. Words are hashed to slots, so that the memory of a group is small. The
+slots of a page are a sorted array: comparing a page of 1,700 words with its group takes 5 µs, and 25 µs if the slots
+are a set of Python integers.
 """
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from itertools import chain
+from typing import Any, TypeAlias
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topicrawl.text.lexicon import MAX_WORD_LENGTH
 from topicrawl.text.word_sequence import WordSequence
 
+#: Distinct slots of a page in ascending order.
+Slots: TypeAlias = NDArray[np.int64]
+
 _SLOT_COUNT = 4096  # hash slots per group; the slot of a word is its CRC-32 modulo this number
 _MAX_FILL = 0.6  # share of used slots above which too many new words would collide with old ones
 _GENERATION_PAGES = 30  # pages; a word counts as new if neither the current nor the previous generation contains it
+_MAX_GENERATION = 255  # generations are stored in a byte
 _WORDS_PER_QUARTER = 80  # words sampled from each quarter of a page, so that a long menu cannot dominate
 _MAX_VOCABULARY = 50_000  # words in the slot cache
 _DIGIT_ZERO, _DIGIT_NINE = ord("0"), ord("9")
@@ -35,25 +42,36 @@ class WordSlots(dict[str, int]):
         slot = self[word] = crc32(word.encode("utf-8", "replace")) % _SLOT_COUNT if word.isalpha() else -1
         return slot
 
-    def find_slots(self, words: Sequence[str]) -> set[int]:
-        """Return the slots of a sample of the words of a page. `words` are in lower case."""
-        slots = set(map(self.__getitem__, _sample_words(words)))
-        slots.discard(-1)
-        return slots
+    def find_slots(self, words: Sequence[str]) -> Slots:
+        """Return the slots of some words. `words` are in lower case."""
+        slots = np.fromiter(map(self.__getitem__, words), np.int64, len(words))
+        return np.flatnonzero(_mark_slots(slots[slots >= 0]))
+
+    def find_sampled_slots(self, words: Sequence[str]) -> Slots:
+        """Return the slots of a sample of the words of a page."""
+        return self.find_slots(_sample_words(words))
 
 
-def find_hashed_slots(words: Sequence[str]) -> set[int]:
+def find_hashed_slots(words: Sequence[str]) -> Slots:
     """Return the slots of all words of a page that do not begin with a digit.
 
-    The slots come from the hashes of a `WordSequence`: 90 µs for 1,700 words, compared with 210 µs by `WordSlots`. They
+    The slots come from the hashes of a `WordSequence`: 25 µs for 1,700 words, compared with 210 µs by `WordSlots`. They
     differ from process to process, so they must not be saved.
     """
     sequence = WordSequence.of(words)
-    if not len(sequence):
-        return set()
     first = np.frombuffer(sequence.data, np.uint8)[sequence.starts]
     hashes = sequence.hashes[(first < _DIGIT_ZERO) | (first > _DIGIT_NINE)]
-    return set(np.unique(hashes % np.uint64(_SLOT_COUNT)).tolist())
+    return np.flatnonzero(_mark_slots(hashes % np.uint64(_SLOT_COUNT)))
+
+
+def count_common_slots(slots: Slots, others: Slots) -> int:
+    """Return how many of the slots are among the others."""
+    return int(np.count_nonzero(_mark_slots(others)[slots]))
+
+
+def remove_slots(slots: Slots, others: Slots) -> Slots:
+    """Return the slots that are not among the others."""
+    return slots[~_mark_slots(others)[slots]]
 
 
 class NoveltyMemory:
@@ -65,55 +83,55 @@ class NoveltyMemory:
     __slots__ = ("generation", "last_seen", "pages", "previous_slots", "repetitive_pages", "slots_used")
 
     def __init__(self) -> None:
-        self.last_seen = bytearray(_SLOT_COUNT)  # last generation in which each slot was seen
+        self.last_seen = np.zeros(_SLOT_COUNT, np.uint8)  # last generation in which each slot was seen
         self.slots_used = 0  # slots seen in this generation or the previous one
         self.generation = 2
         self.pages = 0  # pages in this generation
-        self.previous_slots = array("H")  # slots of the previous page
+        self.previous_slots: Slots = np.zeros(0, np.int64)  # slots of the previous page
         self.repetitive_pages = 0  # consecutive pages without new words
 
-    def add_page(self, slots: set[int]) -> float:
+    def add_page(self, slots: Slots) -> float:
         """Add a page and return the share of new words among the words that the previous page did not contain.
 
         The comparison with the previous page removes menus and footers, which would otherwise hide a short new article.
         """
         if self.pages >= _GENERATION_PAGES or self.slots_used > _MAX_FILL * _SLOT_COUNT:
             self._begin_generation()
-        seen, generation = self.last_seen, self.generation
-        last = bytes([seen[slot] for slot in slots])
-        new = len(last) - last.count(generation) - last.count(generation - 1)
-        different = len(slots.difference(self.previous_slots))
+        new = int(np.count_nonzero(self.last_seen[slots] < self.generation - 1))
+        different = len(slots) - count_common_slots(slots, self.previous_slots)
         # Some new words fall into used slots: the division by the free share corrects for them.
         share = new / (1 - self.slots_used / _SLOT_COUNT) / max(different, _MIN_DIFFERENT_WORDS)
-        for slot in slots:
-            seen[slot] = generation
+        self.last_seen[slots] = self.generation
         self.slots_used += new
         self.pages += 1
-        self.previous_slots = array("H", list(slots))
+        self.previous_slots = slots
         return share
 
     def pack_seen_slots(self) -> bytes:
         """Return the slots that count as seen, with eight slots in each byte."""
-        return int(self._get_flags().translate(_DIGITS), 2).to_bytes(_SLOT_COUNT // 8, "big")
+        return np.packbits(self.last_seen >= self.generation - 1).tobytes()
 
     def restore_seen_slots(self, packed: bytes) -> None:
         """Restore the slots that `pack_seen_slots` returned."""
-        digits = f"{int.from_bytes(packed, 'big'):0{_SLOT_COUNT}b}".encode()
-        self.last_seen = bytearray(digits).translate(_FLAGS)
-        self.slots_used = sum(self.last_seen)
-
-    def _get_flags(self) -> bytearray:
-        """Return one byte per slot: 1 if the slot counts as seen, else 0."""
-        return self.last_seen.translate(bytes(seen >= self.generation - 1 for seen in range(256)))
+        self.last_seen = np.unpackbits(np.frombuffer(packed, np.uint8))
+        self.slots_used = int(np.count_nonzero(self.last_seen))
 
     def _begin_generation(self) -> None:
         """Start a new generation. Generation numbers are renumbered before they exceed a byte."""
-        self.slots_used = self.last_seen.count(self.generation)
+        is_current = self.last_seen == self.generation
+        self.slots_used = int(np.count_nonzero(is_current))
         self.pages = 0
         self.generation += 1
-        if self.generation > 255:
-            self.last_seen = bytearray([seen == 255 for seen in self.last_seen])
+        if self.generation > _MAX_GENERATION:
+            self.last_seen = is_current.astype(np.uint8)
             self.generation = 2
+
+
+def _mark_slots(slots: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return an array with one value per slot: whether it is among the given slots."""
+    is_marked = np.zeros(_SLOT_COUNT, np.bool_)
+    is_marked[slots] = True
+    return is_marked
 
 
 def _sample_words(words: Sequence[str]) -> Sequence[str]:
@@ -124,7 +142,3 @@ def _sample_words(words: Sequence[str]) -> Sequence[str]:
     first = (quarter - _WORDS_PER_QUARTER) // 2
     starts = range(first, first + 4 * quarter, quarter)
     return list(chain.from_iterable([words[start : start + _WORDS_PER_QUARTER] for start in starts]))
-
-
-_DIGITS = bytes.maketrans(b"\x00\x01", b"01")
-_FLAGS = bytes.maketrans(b"01", b"\x00\x01")

@@ -14,13 +14,14 @@ exhausted page leads to the next.
 from __future__ import annotations
 
 import re
-from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Collection, Sequence
 from itertools import islice
 from typing import NotRequired, TypedDict, TypeVar
 
-from topicrawl.frontier.page_novelty import NoveltyMemory, WordSlots
+import numpy as np
+
+from topicrawl.frontier.page_novelty import NoveltyMemory, Slots, WordSlots, remove_slots
 from topicrawl.frontier.section_monitor import SectionMonitor
 from topicrawl.urls import get_host
 
@@ -113,8 +114,8 @@ class TrapDetector:
         """
         if text:
             self._sections.add_page(url, text, anchors, source)
-        slots = self._slots.find_slots(words)
-        slots.difference_update(map(self._slots.__getitem__, _LETTERS.findall(url.lower())))
+        slots = self._slots.find_sampled_slots(words)
+        slots = remove_slots(slots, self._slots.find_slots(_LETTERS.findall(url.lower())))
         is_same = self._compare_words(url, slots)
         if self.is_exhausted(url, source):
             self._extend_run(url, source)
@@ -168,7 +169,7 @@ class TrapDetector:
                 key,
                 memory.repetitive_pages,
                 b64encode(memory.pack_seen_slots()).decode(),
-                sorted(memory.previous_slots),
+                memory.previous_slots.tolist(),
             )
             for key, memory in islice(reversed(self._memories.items()), _MAX_SAVED_PATTERNS)
         ]
@@ -185,7 +186,7 @@ class TrapDetector:
             self._mark_exhausted(key)
         for key, repetitive_pages, seen, before in state["recent"]:
             memory = self._memories[key] = NoveltyMemory()
-            memory.repetitive_pages, memory.previous_slots = repetitive_pages, array("H", before)
+            memory.repetitive_pages, memory.previous_slots = repetitive_pages, np.array(before, np.int64)
             memory.restore_seen_slots(b64decode(seen))
 
     def _matches_exhausted_pattern(self, url: str) -> bool:
@@ -202,15 +203,15 @@ class TrapDetector:
             patterns.append((group, self._patience + _EXTRA_PATIENCE))
         return patterns
 
-    def _compare_words(self, url: str, slots: set[int]) -> bool:
+    def _compare_words(self, url: str, slots: Slots) -> bool:
         """Return whether an earlier page of the host has the same words as a page.
 
         If several pages have them, all of these pages are marked as repeating. A page without words, such as a
         frameset, repeats nothing.
         """
-        if not slots:
+        if not len(slots):
             return False
-        key = (get_host(url), hash(frozenset(slots)))
+        key = (get_host(url), hash(slots.tobytes()))
         same = self._contents.pop(key, ())
         self._contents[key] = same = (*same[-self._patience :], url)
         self._drop_oldest(self._contents)
