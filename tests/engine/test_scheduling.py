@@ -153,7 +153,12 @@ def test_links_to_closed_urls_are_not_scored_if_the_strategy_does_not_need_them(
 def test_a_permitted_url_is_checked_again_when_a_rule_may_have_changed() -> None:
     domains = DomainMonitor(max_pages=1)
     checked: list[str] = []
-    link_filter = LinkFilter(UrlLimits(depth=3), scope=lambda url: not checked.append(url), domain_monitor=domains)
+
+    def note_url(link: Link) -> bool:
+        checked.append(link.url)
+        return True
+
+    link_filter = LinkFilter(UrlLimits(depth=3), scope=note_url, domain_monitor=domains)
     page = build_visit(A, [B]).page
     assert page is not None
     assert link_filter.find_refusals(page) == link_filter.find_refusals(page) == {}
