@@ -122,6 +122,15 @@ def other_frontier(directory: Path) -> None:
 
 OK, NOTE, WARNING, PROBLEM = FindingState.OK, FindingState.NOTE, FindingState.WARNING, FindingState.PROBLEM
 WARC = "warc/00001.warc.gz"
+LOST_PAGES = "INSERT INTO pages SELECT id + 1, -1, step, version, 0, language, text_key FROM pages LIMIT 3"
+
+
+def flip_byte(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3] ^= 1
+    path.write_bytes(data)
+
+
 DAMAGES: dict[str, tuple[Callable[[Path], None], FindingState, str, str]] = {
     "a torn tail": (overwritten(WARC, 1, b"\x1f\x8b\x08 torn"), NOTE, "archive", "after the last page"),
     "a cut archive": (cut, PROBLEM, "archive", f"1 of its {PAGES} pages"),
@@ -197,19 +206,31 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], FindingState, str, str]] = {
     "a broken index": (written("search.sqlite", b"broken " * 99), PROBLEM, "search.sqlite", "not a SQLite database"),
     "no index": (gone("search.sqlite"), NOTE, "index", "does not exist yet"),
     "half an index": (
-        lambda directory: sql(directory, "search.sqlite", "DELETE FROM pages WHERE number = 3"),
+        lambda directory: sql(directory, "search.sqlite", "DELETE FROM pages WHERE step = 3"),
         PROBLEM,
         "index",
-        f"has {PAGES - 1} pages, but postings for {PAGES}",
+        f"has {PAGES - 1} pages, but the search engine has {PAGES}",
+    ),
+    "an index with a changed byte": (
+        lambda directory: flip_byte(next((directory / "search").glob("*.term"))),
+        PROBLEM,
+        "index",
+        "its checksum is wrong",
+    ),
+    "an index of an earlier version": (
+        lambda directory: sql(directory, "search.sqlite", "PRAGMA application_id = 28872"),
+        NOTE,
+        "index",
+        "was written by an earlier version",
     ),
     "an index behind": (
-        lambda directory: sql(directory, "search.sqlite", "UPDATE pages SET state = 0 WHERE number < 4"),
+        lambda directory: sql(directory, "search.sqlite", "UPDATE pages SET state = 0 WHERE step < 4"),
         NOTE,
         "index",
         "3 pages behind",
     ),
     "an index that lost pages": (
-        lambda directory: sql(directory, "search.sqlite", "UPDATE pages SET state = -1 WHERE number < 4"),
+        lambda directory: sql(directory, "search.sqlite", LOST_PAGES),
         WARNING,
         "index",
         "3 pages could not be read",

@@ -1,7 +1,9 @@
 """Process that updates a search index and kills itself, for tests of the recovery.
 
-python indexing_process.py DIRECTORY between N     kill after the batch with which N pages are indexed
-python indexing_process.py DIRECTORY within N      kill after the Nth write of blocks, before the commit
+python indexing_process.py DIRECTORY PLACE N     kill in the batch with which N pages are indexed
+
+PLACE is "marked", after the pages of the batch are marked as pending; "committed", after the commit of the engine; or
+"between", after the batch.
 """
 
 from __future__ import annotations
@@ -9,31 +11,35 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+import tantivy
+
 from topicrawl.search import indexing
-from topicrawl.search.segments import Segment, SegmentWriter
 
 
 def update_and_kill(directory: Path, place: str, count: int) -> None:
     """Update the index of a collection in batches of three pages, and kill this process on the way."""
-    writes = 0
 
-    def kill_when_reached(reached: int) -> None:
-        if reached >= count:
-            os.kill(os.getpid(), signal.SIGKILL)
+    class KilledIndexWriter(indexing.IndexWriter):
+        reached = 0
 
-    class KilledSegmentWriter(SegmentWriter):
-        def _write_blocks(self, key: int, segment: Segment) -> None:
-            nonlocal writes
-            super()._write_blocks(key, segment)
-            writes += 1
-            kill_when_reached(writes)
+        def _commit_documents(self, documents: Sequence[tantivy.Document], removed: Sequence[int]) -> None:
+            self.reached += len(documents) or count
+            if place == "marked":
+                self.kill_when_reached(self.reached)
+            super()._commit_documents(documents, removed)
+            if place == "committed":
+                self.kill_when_reached(self.reached)
+
+        def kill_when_reached(self, reached: int) -> None:
+            if reached >= count:
+                os.kill(os.getpid(), signal.SIGKILL)
 
     indexing.BATCH_SIZE = 3
-    if place == "within":
-        indexing.SegmentWriter = KilledSegmentWriter  # type: ignore[misc]
-    indexing.IndexWriter(directory).update(on_progress=kill_when_reached if place == "between" else None)
+    writer = KilledIndexWriter(directory)
+    writer.update(on_progress=writer.kill_when_reached if place == "between" else None)
 
 
 if __name__ == "__main__":

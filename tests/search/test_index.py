@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import math
 import signal
 import sqlite3
 import subprocess
@@ -18,14 +18,18 @@ from tests.helpers.search_collections import START, create_collection, make_page
 
 from topicrawl.collection import annotations as annotation_log
 from topicrawl.collection.annotations import AnnotationLabel
+from topicrawl.collection.directory import Collection
 from topicrawl.collection.store import CollectionStore
 from topicrawl.errors import CollectionError, UsageError
-from topicrawl.search import Query, SearchIndex, bm25, indexing, page_reader, reader_pool
+from topicrawl.models import Link, Page, Priority, Response, Visit
+from topicrawl.search import Query, SearchIndex
+from topicrawl.search.bm25 import CorpusStats
 from topicrawl.search.index import update_index
 from topicrawl.search.index_file import select_all_pages
 from topicrawl.search.indexing import IndexWriter
-from topicrawl.search.query import QueryClause, parse_query
-from topicrawl.search.query_limits import QueryDeadline
+from topicrawl.search.query import parse_query
+from topicrawl.search.snapshot import quantize_length
+from topicrawl.topic import Topic
 
 PAGES = [
     ("http://www.a.example/owls", "Owls of the night", "Most owls hunt at night. A barn owl nests in barns."),
@@ -82,7 +86,7 @@ def test_query_language(index: SearchIndex, text: str, expected: list[str]) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["relevance:9", "verdict:good", "since:soon", "x" * 1001, " ".join(map(str, range(40)))]
+    "text", ["relevance:9", "verdict:good", "since:soon", "x" * 5001, " ".join(f"ba{n}*" for n in range(20))]
 )
 def test_invalid_query_raises_an_error_of_one_line(index: SearchIndex, text: str) -> None:
     with pytest.raises(UsageError) as error:
@@ -110,32 +114,66 @@ def test_weights_change_the_order_of_hits(index: SearchIndex) -> None:
     assert search_names(index, "hunt", without=("http://www.a.example/owls",)) == ["bats"]
 
 
-def test_postings_have_exact_counts(tmp_path: Path) -> None:
-    texts = [" ".join(["owl"] * count + ["night"] * (20 - count % 7)) for count in (1, 2, 5, 9, 30)]
-    directory = create_collection(tmp_path / "c", [make_page(number, text) for number, text in enumerate(texts)])
-    index = SearchIndex.open_updated(directory)
-    with index._read_snapshot():
-        owl_postings = index._get_postings(QueryClause(("owl",)), QueryDeadline())
-        night_postings = index._get_postings(QueryClause(("night",)), QueryDeadline())
-    assert owl_postings.counts.tolist() == [1, 2, 5, 9, 30]
-    assert night_postings.counts.tolist() == [19, 18, 15, 18, 18]
-    index.close()
-
-
 def test_a_word_and_a_prefix_in_the_same_field_have_their_own_statistics(index: SearchIndex) -> None:
     stats = index.get_statistics(parse_query(Query("title:nig title:nig*")))
     assert stats.pages_with == {"title:nig": 0, "title:nig*": 2}
 
 
-def test_only_copies_are_selected_in_few_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    directory = create_collection(tmp_path / "owls", (make_page(number, "owls") for number in range(300)))
+def test_scores_are_those_of_bm25(tmp_path: Path) -> None:
+    """The engine stores page lengths with four significant bits; these are exact."""
+    texts = [("owl " * count + "night " * (60 + 4 * number - count)) for number, count in enumerate((1, 2, 5, 9, 30))]
+    directory = create_collection(tmp_path / "c", [make_page(number, text) for number, text in enumerate(texts)])
     index = SearchIndex.open_updated(directory)
-    passes: list[int] = []
-    select = bm25.select_highest
-    monkeypatch.setattr(bm25, "select_highest", lambda *values: (passes.append(1), select(*values))[1])
+    lengths = [60 + 4 * number + 7 for number in range(5)]  # with the title and the URL
+    stats = CorpusStats(1000, 100_000, {"owl": 20})
+    hits = {hit.url: hit.score for hit in index.search(Query("owl"), stats).hits}
+    for number, (count, length) in enumerate(zip((1, 2, 5, 9, 30), lengths, strict=True)):
+        norm = 1.5 * (0.25 + 0.75 * quantize_length(length) / 100)
+        expected = math.log(1 + 980.5 / 20.5) * 2.5 * count / (count + norm)
+        assert hits[f"http://www.a.example/{number}"] == pytest.approx(expected, rel=1e-4)
+    index.close()
+
+
+def test_copies_are_one_hit_and_counted_once(tmp_path: Path) -> None:
+    pages = [*(make_page(number, "owls") for number in range(300)), make_page(300, "owls and", "owlets")]
+    index = SearchIndex.open_updated(create_collection(tmp_path / "owls", pages))
     result = index.search(Query("owls", 2))
-    assert (len(result.hits), result.total) == (1, 300)
-    assert len(passes) < 10
+    assert (len(result.hits), result.total) == (2, 2)
+    assert sorted(len(hit.copies) for hit in result.hits) == [0, 20]
+    index.close()
+
+
+def test_an_abstract_is_a_query(index: SearchIndex) -> None:
+    words = " ".join(f"word{number}" for number in range(300))
+    assert search_names(index, f"{words} Which owls nest in a barn at night, and when do they hunt?")[0] == "owls"
+
+
+def test_facets_count_the_matching_pages(index: SearchIndex) -> None:
+    facets = index.search(Query("night", facets=True)).facets
+    assert facets["host"] == {"www.a.example": 2, "b.example": 1}
+    assert facets["language"] == {"en": 3}
+    assert facets["verdict"] == {"none": 3}
+    assert facets["month"] == {"2023-11": 3}
+    assert facets["relevance"] == {"0.50": 3}
+    assert facets["type"] == {"text/html": 3}
+    assert index.search(Query("night")).facets == {}
+
+
+def test_each_language_has_its_stemmer(tmp_path: Path) -> None:
+    directory = tmp_path / "c"
+    texts = [("en", "The owls nested"), ("de", "Die Häuser der Eulen"), ("fr", "les maisons"), ("pl", "domy kotami")]
+    rows = []
+    for step, (language, text) in enumerate(texts, 1):
+        url = f"http://{language}.example/"
+        response = Response(url, url, 200, {"content-type": "text/html"}, f"<p>{text}</p>".encode(), START + step)
+        page = Page(url, language, text=text, language=language, digest=f"{step:032x}")
+        rows.append((Visit(step, Link(url), Priority(0.5), url, page, 0.5, None, START + step, 200), response, None))
+    with Collection(directory, Topic.of("owls"), {"identity": {"strategy": "best_first"}}) as collection:
+        collection.store_visits(rows)
+    index = SearchIndex.open_updated(directory)
+    for query, language in (("nesting", "en"), ("haus", "de"), ("maison", "fr"), ("kota", "pl")):
+        assert [hit.language for hit in index.search(Query(query)).hits] == [language]
+    assert [hit.language for hit in index.search(Query("owl eule language:de")).hits] == ["de"]
     index.close()
 
 
@@ -263,75 +301,31 @@ def test_damaged_index_is_rebuilt(tmp_path: Path, damage: str) -> None:
     index.close()
 
 
-def test_indexing_continues_after_a_kill(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["marked", "committed", "between"])
+def test_indexing_continues_after_a_kill(tmp_path: Path, place: str) -> None:
     directory = create_collection(
-        tmp_path / "c", [make_page(number, "barn owl", f"w{number}") for number in range(1, 31)]
+        tmp_path / "c", [make_page(number, "barn owl", f"w{number}") for number in range(1, 16)]
     )
-    # The second kill is in the middle of a merge of four segments, before the transaction is committed.
-    for where, at in (("between", 6), ("within", 3)):
-        ended = subprocess.run([sys.executable, indexing_process.__file__, str(directory), where, str(at)], check=False)
-        assert ended.returncode == -signal.SIGKILL
-    assert os.path.getsize(directory / "search.sqlite-wal") > 0
+    for count in (6, 3):
+        command = [sys.executable, indexing_process.__file__, str(directory), place, str(count)]
+        assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
     index = SearchIndex(directory)
-    assert index.page_count == 9
+    assert index.search(Query("owl")).total == (9 if place == "between" else 6 if place == "committed" else 3)
     assert update_index(directory)
-    assert index.search(Query("owl")).total == 30
-    assert [index.search(Query(f"w{number}")).total for number in range(1, 31)] == [1] * 30
+    assert index.search(Query("owl")).total == index.page_count == 15
+    assert [index.search(Query(f"w{number}")).total for number in range(1, 16)] == [1] * 15
     index.close()
 
 
-def test_no_page_is_lost_when_reader_processes_die(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    started: list[reader_pool._PageReaderProcess] = []
-
-    class RecordedProcess(reader_pool._PageReaderProcess):
-        def __init__(self, directory: Path) -> None:
-            super().__init__(directory)
-            started.append(self)
-
-    def tick(added: int) -> None:
-        for process in started if added == 16 else ():
-            process._process.kill()
-
-    for module in (indexing, reader_pool):
-        monkeypatch.setattr(module, "MIN_PAGES_FOR_PROCESSES", 10)
-    monkeypatch.setattr(reader_pool, "_PageReaderProcess", RecordedProcess)
-    monkeypatch.setattr(indexing, "BATCH_SIZE", 16)
-    monkeypatch.setattr(indexing, "_PAGES_PER_REQUEST", 4)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
-    directory = create_collection(
-        tmp_path / "c", [make_page(number, "barn owl", f"w{number}") for number in range(1, 61)]
-    )
-    writer = IndexWriter(directory)
-    assert writer.update(on_progress=tick) == 60
-    writer.close()
-    assert len(started) == 2
-    assert all(process._process.returncode is not None for process in started)
-    assert "reading in this process" in caplog.text
-    index = SearchIndex(directory)
-    assert [index.search(Query(f"w{number}")).total for number in range(1, 61)] == [1] * 60
-    index.close()
-
-
-def test_reader_processes_run_only_for_many_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (indexing, reader_pool):
-        monkeypatch.setattr(module, "MIN_PAGES_FOR_PROCESSES", 10)
-    monkeypatch.setattr(reader_pool, "_PageReaderProcess", page_reader.PageReader)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+def test_index_of_an_earlier_version_is_replaced(tmp_path: Path) -> None:
     directory = create_collection(tmp_path / "c", [make_page(1, "barn owl")])
-    writer = IndexWriter(directory)
-    process_counts: list[int | None] = []
-    for first, last in ((2, 8), (8, 28), (28, 34), (34, 34)):
-        create_collection(
-            directory, [make_page(number, "barn owl", f"w{number}") for number in range(first, last)], first=first
-        )
-        writer.update()
-        process_counts.append(writer._readers and writer._readers.process_count)
-    writer.close()
-    assert process_counts == [0, 2, 0, 0]
+    database = sqlite3.connect(directory / "search.sqlite")
+    database.executescript("CREATE TABLE terms (x); PRAGMA application_id = 28872; PRAGMA user_version = 1;")
+    database.close()
+    (directory / "search.sqlite-wal").touch()
     index = SearchIndex(directory)
-    assert [index.search(Query(f"w{number}")).total for number in range(2, 34)] == [1] * 32
+    update_index(directory)
+    assert index.search(Query("owl")).total == 1
     index.close()
 
 

@@ -12,9 +12,19 @@ from topicrawl.database import Database, is_locked
 from topicrawl.doctor.databases import AREA, open_database, query_count
 from topicrawl.doctor.finding import CheckLimits, Finding, FindingState
 from topicrawl.errors import CollectionError, TopicError
-from topicrawl.search.index_file import INDEX_FILE, LOST, REPLACED, SCHEMA, contains_all_pages, remove_index
+from topicrawl.search.index_file import (
+    INDEX_FILE,
+    LIVE,
+    LOST,
+    PENDING,
+    SCHEMA,
+    contains_all_pages,
+    is_earlier_index,
+    remove_index,
+    verify_engine,
+)
 
-_REBUILD_ADVICE = "remove search.sqlite (or use --repair): the next search rebuilds it"
+_REBUILD_ADVICE = "use --repair, or remove search.sqlite and the folder search: the next search rebuilds it"
 _INDEXABLE_PAGES = "SELECT count(*) FROM pages JOIN visits USING (step) WHERE failure IS NULL AND segment IS NOT NULL"
 _RELEVANT_PAGES = f"{_INDEXABLE_PAGES} AND {IS_RELEVANT}"
 
@@ -23,6 +33,10 @@ def check_index(directory: Path, store: Database, limits: CheckLimits) -> Iterat
     """Check the search index; offer to remove it if it is damaged."""
     if not (directory / INDEX_FILE).exists():
         yield AREA.note("index", "does not exist yet", "nothing: the first `topicrawl search` creates it")
+        return
+    if is_earlier_index(directory):
+        fix = "nothing: `topicrawl search` and `serve` replace it"
+        yield AREA.note("index", "was written by an earlier version", fix)
         return
     for finding in _check_index_file(directory, store, limits):
         # A process that is writing the index repairs it itself.
@@ -36,18 +50,19 @@ def _check_index_file(directory: Path, store: Database, limits: CheckLimits) -> 
     if database is None:
         return
     try:
-        pages = query_count(database, "SELECT count(*) FROM pages")
-        with_postings = query_count(database, "SELECT coalesce(max(last), 0) FROM segments")
-        if pages != with_postings:
-            yield AREA.problem("index", f"has {pages} pages, but postings for {with_postings}", _REBUILD_ADVICE)
+        live = query_count(database, f"SELECT count(*) FROM pages WHERE state = {LIVE}")
+        # A process that is writing the index has committed a part of a batch.
+        is_busy = query_count(database, f"SELECT count(*) FROM pages WHERE state = {PENDING}") > 0
+        if not is_busy and (fault := verify_engine(directory, live)):
+            yield AREA.problem("index", fault, _REBUILD_ADVICE)
             return
-        indexed = query_count(database, f"SELECT count(*) FROM pages WHERE state <> {REPLACED}")
+        indexed = query_count(database, f"SELECT count(*) FROM pages WHERE state <> {PENDING}")
         lost = query_count(database, f"SELECT count(*) FROM pages WHERE state = {LOST}")
         all_pages = contains_all_pages(database)
     finally:
         database.close()
     if lost:
-        fix = "check the finding about the records, then remove search.sqlite"
+        fix = "check the finding about the records, then use --repair"
         yield AREA.warning("index", f"{lost} pages could not be read for indexing", fix)
     if behind := max(0, _count_expected(directory, store, all_pages=all_pages) - indexed):
         yield AREA.note("index", f"{behind} pages behind", "nothing: `topicrawl search` and `serve` update it")

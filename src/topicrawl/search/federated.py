@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -29,6 +30,7 @@ from topicrawl.search.models import (
     MAX_HITS,
     MAX_OFFSET,
     CollectionReport,
+    FacetCounts,
     Feedback,
     Overlap,
     Query,
@@ -114,6 +116,7 @@ async def search_servers(
         (*reports, *failures),
         common,
         time.perf_counter() - started,
+        merge_facets(candidate.hits.facets for candidate in candidates),
     )
 
 
@@ -191,6 +194,19 @@ def merge_hits(hits: Iterable[SearchHit]) -> list[SearchHit]:
         if hit.digest:
             positions[f"digest {hit.digest}"] = at
     return merged
+
+
+def merge_facets(collections: Iterable[FacetCounts]) -> dict[str, dict[str, int]]:
+    """Return the sum of the facets of several collections, with the most frequent values first.
+
+    >>> merge_facets([{"language": {"en": 2}}, {"language": {"de": 3, "en": 2}}])
+    {'language': {'en': 4, 'de': 3}}
+    """
+    merged: dict[str, Counter[str]] = {}
+    for facets in collections:
+        for name, counts in facets.items():
+            merged.setdefault(name, Counter()).update(counts)
+    return {name: dict(counts.most_common()) for name, counts in merged.items()}
 
 
 def _select_collections(

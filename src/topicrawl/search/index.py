@@ -1,4 +1,4 @@
-"""Full-text search in one collection: words, phrases and fields, BM25, snippets, and term vectors of pages.
+"""Full-text search in one collection: words, phrases and fields, BM25, facets, snippets, and term vectors of pages.
 
 A `SearchIndex` belongs to the thread that created it. It is read-only; each query sees everything that an `IndexWriter`
 has committed.
@@ -6,50 +6,49 @@ has committed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-import numpy as np
-import zstandard
-from numpy.typing import NDArray
+import tantivy
 
-from topicrawl.database import translate_errors
+from topicrawl.database import Database, translate_errors
 from topicrawl.errors import InUseError
-from topicrawl.search import bm25
 from topicrawl.search.bm25 import CorpusStats
-from topicrawl.search.catalogue import Mask, PageMetadata
 from topicrawl.search.index_file import (
+    ENGINE_DIRECTORY,
     INDEX_FILE,
     LIVE,
-    IndexedPage,
-    decompress_text,
+    SCHEMA,
+    count_engine_documents,
     get_inode,
-    get_lexicon,
-    open_index,
+    has_index,
+    is_writable,
+    link_engine_files,
+    open_engine,
+    translate_engine_errors,
 )
 from topicrawl.search.indexing import IndexWriter
-from topicrawl.search.models import Query, SearchHit
+from topicrawl.search.models import FacetCounts, Query, SearchHit
 from topicrawl.search.page_vectors import build_page_vector
-from topicrawl.search.postings import Postings, PostingsReader, merge_postings
-from topicrawl.search.query import ParsedQuery, QueryClause, parse_query
-from topicrawl.search.query_limits import QueryDeadline, check_prefix_words
+from topicrawl.search.query import ParsedQuery, parse_query
+from topicrawl.search.snapshot import Candidate, EngineSnapshot, LanguageStats, MatchingPages, select_clauses
 from topicrawl.search.snippets import Snippet, SnippetBuilder
 from topicrawl.urls import canonicalize_url, fingerprint
 
-_MAX_LANGUAGES = 5  # languages whose stemmers are applied to a query
-_EXTRA_PAGES = 5  # pages to read beyond the requested number
+_MIN_CANDIDATES = 30  # pages that are scored with the statistics of all collections
+_EXTRA_CANDIDATES = 10  # candidates beyond twice the requested number
 _MAX_COPIES = 20  # other URLs of the same text in a hit
-_MIN_LANGUAGE_SHARE = 0.01  # minimum share of the pages for a language to be used
 
 
 class CollectionHits(NamedTuple):
-    """The best hits of one collection, and the number of matching pages."""
+    """The best hits of one collection, the number of matching pages, and the pages by facet value."""
 
     hits: tuple[SearchHit, ...]
     total: int
+    facets: FacetCounts = MappingProxyType({})
 
 
 NO_HITS = CollectionHits((), 0)
@@ -65,15 +64,27 @@ class SearchIndex:
     def __init__(self, directory: Path, index_directory: Path | None = None) -> None:
         self.directory, self._index_directory = directory, index_directory or directory
         self.name = directory.resolve().name
-        if not (self._index_directory / INDEX_FILE).exists():
+        if not has_index(self._index_directory):
             update_index(directory, index_directory, max_pages=0)
         self._inode = get_inode(self._index_directory)
-        self._database = open_index(self._index_directory, readonly=True)
-        self._metadata = PageMetadata(self._database)
-        self._reader = PostingsReader(self._database)
-        self._decompressor = zstandard.ZstdDecompressor()
-        self._version = -1
-        self._languages: list[str] = []
+        self._links: TemporaryDirectory[str] | None = None
+        self._database, self._engine = self._open_parts()
+        self._commit = (0, 0, 0)
+        self._snapshot: EngineSnapshot | None = None
+
+    def _open_parts(self) -> tuple[Database, tantivy.Index]:
+        """Open both parts of the index. The engine locks its files, so those in a read-only directory are linked."""
+        directory = self._index_directory
+        database = Database(directory / INDEX_FILE, SCHEMA, readonly=True)
+        try:
+            if not is_writable(directory):
+                self._links = TemporaryDirectory(prefix="topicrawl-search-", ignore_cleanup_errors=True)
+                link_engine_files(directory, Path(self._links.name))
+                directory = Path(self._links.name)
+            return database, open_engine(directory)
+        except BaseException:
+            database.close()
+            raise
 
     @classmethod
     def open_updated(cls, directory: Path) -> SearchIndex:
@@ -83,7 +94,10 @@ class SearchIndex:
 
     def close(self) -> None:
         """Close the database."""
+        self._snapshot = None
         self._database.close()
+        if self._links is not None:
+            self._links.cleanup()
 
     @property
     def is_current(self) -> bool:
@@ -93,13 +107,14 @@ class SearchIndex:
     @property
     def page_count(self) -> int:
         """Number of searchable pages."""
-        with self._read_snapshot():
-            return self._metadata.page_count
+        return self._get_snapshot().page_count
 
     def get_statistics(self, query: ParsedQuery) -> CorpusStats:
         """Return the corpus statistics of this index for the clauses of a query."""
-        with self._read_snapshot():
-            return self._compute_stats(query, QueryDeadline())
+        snapshot = self._get_snapshot()
+        with self._translate_errors():
+            snapshot.check_prefixes(query.clauses)
+            return snapshot.compute_stats(query.clauses)
 
     def search(self, query: Query, stats: CorpusStats | None = None) -> CollectionHits:
         """Return the best hits, scored with the given corpus statistics or else those of this index.
@@ -111,169 +126,133 @@ class SearchIndex:
     def search_single(self, query: Query, stats: CorpusStats | None = None) -> tuple[CorpusStats, CollectionHits]:
         """Search like `search`, and also return the corpus statistics that were used."""
         parsed_query = parse_query(query)
-        with self._read_snapshot():
-            deadline = QueryDeadline()
-            stats = self._compute_stats(parsed_query, deadline) if stats is None else stats
-            scores, mask = self._score_pages(parsed_query, stats, deadline)
-            for url in query.without:
-                mask[self._find_page_numbers(url)] = False
-            matching = np.flatnonzero(mask)
-            shown = [clause for clause in parsed_query.clause_weights if not stats.is_too_common(clause.key)]
-            snippets = SnippetBuilder({stem for clause in shown for form in self._stem_clause(clause) for stem in form})
-            best = self._select_best(matching, scores, query.offset + query.count, deadline=deadline)
-            texts = self._load_texts([row.number for row, _ in best])
+        snapshot = self._get_snapshot()
+        with self._translate_errors():
+            snapshot.check_prefixes(parsed_query.clauses)
+            stats = snapshot.compute_stats(parsed_query.clauses) if stats is None else stats
+            excluded = [_compute_id(url) for url in query.without]
+            best, total = self._select_best(snapshot, parsed_query, stats, query.offset + query.count, excluded)
+            snippets = SnippetBuilder(_list_stems(snapshot, parsed_query, stats))
             hits = tuple(
-                self._build_hit(
-                    row, float(scores[row.number]), snippets.build(texts.get(row.number, ""), row.language), copies
-                )
-                for row, copies in best
+                self._build_hit(document, score, snippets.build(_get_text(document, "body"), language), copies)
+                for document, score, copies in best
+                for language in (document.get_first("language") or "",)
             )
-            return stats, CollectionHits(hits, len(matching))
-
-    def _compute_stats(self, query: ParsedQuery, deadline: QueryDeadline) -> CorpusStats:
-        self._check_prefixes(query)
-        pages_with = {clause.key: len(self._get_postings(clause, deadline).numbers) for clause in query.clauses}
-        return CorpusStats(self._metadata.page_count, self._metadata.word_count, pages_with)
+            facets: dict[str, dict[str, int]] = {}
+            if query.facets and (matching := snapshot.build_matching_query(parsed_query, stats, excluded)) is not None:
+                facets = snapshot.count_facets(matching)
+            return stats, CollectionHits(hits, total, facets)
 
     def _select_best(
-        self, matching: NDArray[np.intp], scores: bm25.Scores, count: int, *, deadline: QueryDeadline
-    ) -> list[tuple[IndexedPage, list[str]]]:
-        """Return the `count` pages with the best scores, each text once, with the other URLs of the text."""
-        selected: dict[str, tuple[IndexedPage, list[str]]] = {}
-        done = 0
-        while len(selected) < count and done < len(matching):
-            deadline.check()
-            # Some of the best pages may be duplicates, so read a few more than requested; one pass is usually enough.
-            until = min(2 * done + count + _EXTRA_PAGES, len(matching))
-            best = matching[bm25.select_highest(scores[matching], until)]
-            order = best[np.lexsort((best, -scores[best]))][done:until].tolist()
-            rows = self._load_rows(order)
-            for row in map(rows.__getitem__, order):
-                text_key = row.digest or row.url
-                if text_key in selected:
-                    selected[text_key][1].append(row.url)
-                elif len(selected) < count:
-                    selected[text_key] = row, []
-            done = until
-        return list(selected.values())
+        self, snapshot: EngineSnapshot, query: ParsedQuery, stats: CorpusStats, count: int, excluded: Sequence[int]
+    ) -> tuple[list[tuple[tantivy.Document, float, list[str]]], int]:
+        """Return the `count` pages with the best scores, each text once, with its other URLs; and the matching texts.
+
+        The number of texts is exact if all matching pages were scored, and an estimate of the engine otherwise.
+        """
+        limit = max(_MIN_CANDIDATES, 2 * count + _EXTRA_CANDIDATES)
+        while True:
+            found = snapshot.find_pages(query, stats, limit=limit, excluded_ids=excluded)
+            selected = self._group_copies(snapshot, found, count)
+            if len(selected) >= count or found.total <= len(found.candidates):
+                break
+            limit *= 4  # many of the best pages have the same text
+        if found.total <= len(found.candidates):
+            keys = snapshot.get_numbers("text_key", [page.address for page in found.candidates])
+            return selected, len(set(keys))
+        matching = snapshot.build_matching_query(query, stats, excluded)
+        return selected, min(found.total, snapshot.count_texts(matching)) if matching is not None else found.total
+
+    def _group_copies(
+        self, snapshot: EngineSnapshot, found: MatchingPages, count: int
+    ) -> list[tuple[tantivy.Document, float, list[str]]]:
+        """Return the documents of the first `count` distinct texts, with their scores and other URLs."""
+        keys = snapshot.get_numbers("text_key", [page.address for page in found.candidates])
+        groups: dict[object, list[Candidate]] = {}
+        for key, page in zip(keys, found.candidates, strict=True):
+            if key in groups:
+                groups[key].append(page)
+            elif len(groups) < count:
+                groups[key] = [page]
+        selected = []
+        for pages in groups.values():
+            documents = [snapshot.searcher.doc(page.address) for page in pages[: _MAX_COPIES + 1]]
+            copies = [_get_text(document, "page_url") for document in documents[1:]]
+            selected.append((documents[0], pages[0].score, copies))
+        return selected
 
     def get_vector(self, url: str) -> dict[str, float]:
         """Return the term vector of a page; empty if the index does not contain the page."""
-        with self._read_snapshot():
-            for number in self._find_page_numbers(url):
-                row = self._load_rows([number])[number]
-                return build_page_vector(
-                    row.title, self._load_texts([number]).get(number, ""), row.language, self._compute_idf
-                )
-        return {}
+        snapshot = self._get_snapshot()
+        with self._translate_errors():
+            document = snapshot.find_page(_compute_id(url))
+            if document is None:
+                return {}
+            language = document.get_first("language") or ""
+            title, text = _get_text(document, "title"), _get_text(document, "body")
+            return build_page_vector(title, text, language, lambda words: snapshot.compute_idf(words, language))
 
     def compute_sketch(self, size: int) -> tuple[int, list[int]]:
         """Return the number of distinct texts, and the `size` lowest of their fingerprints (see `overlap.py`)."""
-        with self._read_snapshot():
-            sql = "SELECT digest, url FROM pages WHERE state = ?"
-            fingerprints = {fingerprint(digest or url) for digest, url in self._database.execute(sql, (LIVE,))}
-        return len(fingerprints), sorted(fingerprints)[:size]
-
-    @contextmanager
-    def _read_snapshot(self) -> Iterator[None]:
-        """Open a read transaction: a consistent snapshot of the index while a writer updates it.
-
-        If the index has changed since the last snapshot, the metadata and the caches are updated.
-        """
         with translate_errors(self._index_directory / INDEX_FILE):
-            self._database.execute("BEGIN")
-            try:
-                ((version,),) = self._database.execute("PRAGMA data_version")
-                if version != self._version:
-                    self._version = version
-                    self._metadata.refresh()
-                    self._reader.set_page_count(len(self._metadata.lengths) - 1)
-                    self._languages = self._metadata.list_languages(_MIN_LANGUAGE_SHARE)[:_MAX_LANGUAGES] or [""]
-                yield
-            finally:
-                self._database.execute("COMMIT")
+            ((count,),) = self._database.execute(f"SELECT count(DISTINCT text_key) FROM pages WHERE state = {LIVE}")
+            sql = f"SELECT DISTINCT text_key FROM pages WHERE state = {LIVE} ORDER BY text_key LIMIT ?"
+            return int(count), [int(key) for (key,) in self._database.execute(sql, (size,))]
 
-    def _check_prefixes(self, query: ParsedQuery) -> None:
-        """Raise `CollectionError` if the prefixes of a query match too many words."""
-        prefixes = (clause for clause in query.clauses if clause.is_prefix)
-        check_prefix_words(sum(map(self._reader.count_prefix_words, prefixes)))
+    def _get_snapshot(self) -> EngineSnapshot:
+        """Return a snapshot of the last commit."""
+        with self._translate_errors():
+            directory = self._index_directory if self._links is None else Path(self._links.name)
+            status = (directory / ENGINE_DIRECTORY / "meta.json").stat()
+            ((version,),) = self._database.execute("PRAGMA data_version")
+            commit = status.st_mtime_ns, status.st_ino, int(version)
+            if self._snapshot is None or commit != self._commit:
+                self._engine.reload()
+                documents = count_engine_documents(directory)
+                self._snapshot = EngineSnapshot(self._engine, self._load_languages(), document_count=documents)
+                self._commit = commit
+            return self._snapshot
 
-    def _score_pages(self, query: ParsedQuery, stats: CorpusStats, deadline: QueryDeadline) -> tuple[bm25.Scores, Mask]:
-        """Return the score of every page, and the mask of the matching pages."""
-        self._check_prefixes(query)
-        lengths = self._metadata.lengths
-        scores = np.zeros(len(lengths), np.float32)
-        matching = np.zeros(len(lengths), np.bool_)
-        selective = {
-            clause: weight for clause, weight in query.clause_weights.items() if not stats.is_too_common(clause.key)
-        }
-        for clause, weight in (selective or query.clause_weights).items():
-            postings = self._get_postings(clause, deadline)
-            bm25.add_scores(
-                scores, postings, weight * stats.idf(clause.key), self._metadata.get_length_norms(stats.mean_length)
-            )
-            if weight > 0:
-                matching[postings.numbers] = True
-        if not query.clause_weights and query != ParsedQuery():
-            matching[:] = True  # the query has only filters
-        matching &= self._metadata.filter_pages(query.filters)
-        for clause in query.required:
-            required = np.zeros(len(lengths), np.bool_)
-            required[self._get_postings(clause, deadline).numbers] = True
-            matching &= required
-        for clause in query.excluded:
-            matching[self._get_postings(clause, deadline).numbers] = False
-        return scores, matching
+    def _load_languages(self) -> dict[str, LanguageStats]:
+        sql = f"SELECT language, count(*), sum(words) FROM pages WHERE state = {LIVE} GROUP BY language"
+        return {language: LanguageStats(pages, words) for language, pages, words in self._database.execute(sql)}
 
-    def _stem_clause(self, clause: QueryClause) -> list[tuple[str, ...]]:
-        """Return the words of a clause as stems, in each of the main languages of the collection."""
-        if clause.is_prefix:
-            return [clause.words]
-        return list(dict.fromkeys(tuple(map(get_lexicon(language).stem, clause.words)) for language in self._languages))
+    def _translate_errors(self) -> Any:
+        return translate_engine_errors(self._index_directory / ENGINE_DIRECTORY)
 
-    def _get_postings(self, clause: QueryClause, deadline: QueryDeadline) -> Postings:
-        return merge_postings(
-            [self._reader.get_postings(replace(clause, words=form), deadline) for form in self._stem_clause(clause)]
-        )
-
-    def _compute_idf(self, terms: Sequence[str]) -> Mapping[str, float]:
-        pages = self._metadata.page_count
-        return {term: CorpusStats(pages, 0, {term: self._reader.get_frequency(term)}).idf(term) for term in terms}
-
-    def _find_page_numbers(self, url: str) -> list[int]:
-        """Return the number of the page with a URL in a list; empty if the index does not contain the page."""
-        sql = "SELECT number FROM pages WHERE id = ? AND state = ?"
-        values = (fingerprint(canonicalize_url(url) or url), LIVE)
-        return [int(number) for (number,) in self._database.execute(sql, values) if number < len(self._metadata.live)]
-
-    def _load_rows(self, numbers: Sequence[int]) -> dict[int, IndexedPage]:
-        rows = self._database.execute(f"SELECT * FROM pages WHERE number IN ({_placeholders(numbers)})", numbers)
-        return {row[0]: IndexedPage(*row) for row in rows}
-
-    def _load_texts(self, numbers: Sequence[int]) -> dict[int, str]:
-        rows = self._database.execute(
-            f"SELECT number, text FROM texts WHERE number IN ({_placeholders(numbers)})", numbers
-        )
-        return {number: decompress_text(text, self._decompressor) for number, text in rows}
-
-    def _build_hit(self, row: IndexedPage, score: float, snippet: Snippet, copies: Sequence[str]) -> SearchHit:
+    def _build_hit(
+        self, document: tantivy.Document, score: float, snippet: Snippet, copies: Sequence[str]
+    ) -> SearchHit:
+        verdict = document.get_first("verdict") or ""
         return SearchHit(
-            row.url,
-            row.title,
+            _get_text(document, "page_url"),
+            _get_text(document, "title"),
             score,
             snippet,
-            row.language,
-            row.relevance,
-            row.verdict,
-            row.at,
-            row.digest,
+            document.get_first("language") or "",
+            document.get_first("relevance") or 0.0,
+            "" if verdict == "none" else verdict,
+            document.get_first("at") or 0.0,
+            _get_text(document, "digest"),
             (self.name,),
-            tuple(copies[:_MAX_COPIES]),
+            tuple(copies),
         )
 
 
-def _placeholders(values: Sequence[object]) -> str:
-    return ",".join("?" * len(values))
+def _list_stems(snapshot: EngineSnapshot, query: ParsedQuery, stats: CorpusStats) -> set[str]:
+    """Return the stems of a query that snippets mark."""
+    clauses = [clause for clause in select_clauses(query, stats) if not stats.is_too_common(clause.key)]
+    return {stem for clause in clauses for form in snapshot.list_field_stems(clause) for stem in form.stems}
+
+
+def _get_text(document: tantivy.Document, name: str) -> str:
+    value = document.get_first(name)
+    return bytes(value).decode("utf-8", "replace") if value is not None else ""
+
+
+def _compute_id(url: str) -> int:
+    """Return the page id of a URL."""
+    return fingerprint(canonicalize_url(url) or url)
 
 
 def update_index(directory: Path, index_directory: Path | None = None, *, max_pages: int | None = None) -> bool:

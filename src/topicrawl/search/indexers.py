@@ -5,19 +5,20 @@
 
 from __future__ import annotations
 
+import marshal
 import subprocess
 import sys
 from pathlib import Path
 from threading import Lock
-from typing import Protocol
+from typing import IO, Any, Protocol
 
 from topicrawl.errors import CollectionError, InUseError, TopicrawlError
-from topicrawl.search.index_file import INDEX_FILE, is_writable
+from topicrawl.search.index_file import has_index, is_writable
 from topicrawl.search.indexing import IndexWriter
-from topicrawl.search.page_reader import receive_message, send_message
 
 SLICE_SIZE = 1024  # pages to index in one collection before the next collection
 _NICENESS = 10  # niceness: the process gets about a tenth of the CPU time of a process with normal priority
+_LENGTH_PREFIX_BYTES = 8  # bytes of the length prefix of a message
 
 
 class Indexer(Protocol):
@@ -48,7 +49,7 @@ class InProcessIndexer:
         if directory in self._writers and not self._writers[directory].is_current:
             self._writers.pop(directory).close()
         if directory not in self._writers:
-            if (directory / INDEX_FILE).exists() and not is_writable(index_directory or directory):
+            if has_index(directory) and not is_writable(index_directory or directory):
                 return 0
             try:
                 self._writers[directory] = IndexWriter(directory, index_directory)
@@ -123,6 +124,22 @@ class SubprocessIndexer:
                     process_group=0,
                 )
             return self._process
+
+
+def send_message(pipe: IO[bytes], message: Any) -> None:
+    """Write a message to a pipe. Uses `marshal`, because both ends run the same program."""
+    data = marshal.dumps(message)
+    pipe.write(len(data).to_bytes(_LENGTH_PREFIX_BYTES, "big") + data)
+    pipe.flush()
+
+
+def receive_message(pipe: IO[bytes]) -> Any:
+    """Read the next message from a pipe; raise `EOFError` if the other end has closed it."""
+    size = pipe.read(_LENGTH_PREFIX_BYTES)
+    data = pipe.read(int.from_bytes(size, "big"))
+    if len(size) < _LENGTH_PREFIX_BYTES:
+        raise EOFError
+    return marshal.loads(data)
 
 
 def main() -> None:

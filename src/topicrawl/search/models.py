@@ -10,10 +10,11 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct, field
 
-MAX_QUERY_CHARS = 1000  # maximum length of a query in characters
+MAX_QUERY_CHARS = 5000  # maximum length of a query in characters: an abstract
 MAX_HITS = 100  # maximum number of hits in one response
 MAX_OFFSET = 1000  # maximum offset of the first hit
 MAX_KEYS = 200  # maximum number of keys of one JSON object
+MAX_STATISTICS = 3000  # maximum number of words of a query with corpus statistics
 
 Count: TypeAlias = Annotated[int, Meta(ge=0, lt=1 << 53)]
 FiniteNumber: TypeAlias = Annotated[float, Meta(ge=-1e300, le=1e300)]
@@ -22,6 +23,10 @@ Keyword: TypeAlias = Annotated[str, Meta(max_length=1000)]
 ShortText: TypeAlias = Annotated[str, Meta(max_length=20)]
 Snippet: TypeAlias = Annotated[tuple[tuple[Annotated[str, Meta(max_length=500)], bool], ...], Meta(max_length=MAX_KEYS)]
 WordWeights: TypeAlias = Annotated[Mapping[Keyword, FiniteNumber], Meta(max_length=MAX_KEYS)]
+#: Facet → value → number of matching pages.
+FacetCounts: TypeAlias = Annotated[
+    Mapping[ShortText, Annotated[Mapping[Keyword, Count], Meta(max_length=MAX_KEYS)]], Meta(max_length=20)
+]
 UrlTuple: TypeAlias = Annotated[tuple[UrlText, ...], Meta(max_length=MAX_HITS)]
 
 
@@ -34,6 +39,7 @@ class Query(Struct, frozen=True):
     weights: WordWeights = field(default_factory=dict)  # word → weight, from feedback, in addition to the text
     without: UrlTuple = ()  # URLs to leave out of the hits
     learned: bool = True  # whether servers may add words from earlier feedback on similar queries
+    facets: bool = False  # whether to count the matching pages by facet
 
 
 class SearchHit(Struct, frozen=True):
@@ -80,6 +86,7 @@ class SearchResults(Struct, frozen=True):
     asked: tuple[CollectionReport, ...] = ()
     overlaps: tuple[Overlap, ...] = ()
     seconds: float = 0.0
+    facets: FacetCounts = field(default_factory=dict)  # matching pages by facet, if the query asks for them
 
 
 class Feedback(Struct, frozen=True):

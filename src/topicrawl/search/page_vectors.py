@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from topicrawl.search.index_file import get_lexicon
+from topicrawl.search.analysis import get_lexicon
 from topicrawl.text.tokenizer import tokenise
 
 MAX_WORDS = 40  # words of a vector
@@ -28,9 +28,9 @@ def build_page_vector(
 ) -> dict[str, float]:
     """Return the most discriminative words of a page with their weights, best first.
 
-    `idf` returns the inverse document frequencies of stems in the collection.
+    `idf` returns the inverse document frequencies of words in the collection.
 
-    >>> found = build_page_vector("Owls", "An owl hunts. Owls sleep.", "en", lambda stems: dict.fromkeys(stems, 1.0))
+    >>> found = build_page_vector("Owls", "An owl hunts. Owls sleep.", "en", lambda words: dict.fromkeys(words, 1.0))
     >>> {word: round(weight, 3) for word, weight in found.items()}
     {'owls': 0.714, 'hunts': 0.333, 'sleep': 0.333}
     """
@@ -43,6 +43,7 @@ def build_page_vector(
             forms.setdefault(stem, Counter())[word] += count
     weights = {stem: (total := several.total()) / (total + _HALF_WEIGHT_COUNT) for stem, several in forms.items()}
     candidates = sorted(weights, key=lambda stem: (-weights[stem] * lexicon.idf(stem), stem))[:_MAX_CANDIDATES]
-    idf_of = idf(candidates)
-    best = sorted(candidates, key=lambda stem: (-weights[stem] * idf_of[stem], stem))[:MAX_WORDS]
-    return {max(forms[stem], key=lambda word: (forms[stem][word], word)): weights[stem] for stem in best}
+    words = {max(forms[stem], key=lambda word: (forms[stem][word], word)): stem for stem in candidates}
+    idf_of = idf(list(words))
+    best = sorted(words, key=lambda word: (-weights[words[word]] * idf_of[word], words[word]))[:MAX_WORDS]
+    return {word: weights[words[word]] for word in best}

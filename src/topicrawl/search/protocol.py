@@ -22,6 +22,7 @@ from topicrawl.search.models import (
     MAX_KEYS,
     MAX_OFFSET,
     Count,
+    FacetCounts,
     Query,
     SearchHit,
     UrlText,
@@ -73,6 +74,7 @@ class HitsMessage(Struct, frozen=True):
 
     hits: Annotated[tuple[SearchHit, ...], Meta(max_length=MAX_OFFSET + MAX_HITS)]
     pages: Count
+    facets: FacetCounts = {}
 
 
 class SummariesReply(Struct, frozen=True):
@@ -144,7 +146,7 @@ def build_summary(message: SummaryMessage) -> CollectionSummary:
 
 def build_hits(message: HitsMessage) -> CollectionHits:
     """Return the hits of a remote collection, with canonical URLs. The caller sets `collections`."""
-    return CollectionHits(tuple(map(_check_hit, message.hits)), message.pages)
+    return CollectionHits(tuple(map(_check_hit, message.hits)), message.pages, message.facets)
 
 
 def _check_hit(hit: SearchHit) -> SearchHit:

@@ -23,13 +23,13 @@ from datetime import UTC, datetime
 
 from topicrawl.errors import UsageError
 from topicrawl.search.models import MAX_QUERY_CHARS, Query
+from topicrawl.search.query_limits import MAX_PHRASES
 from topicrawl.text.tokenizer import tokenise
 
 #: Field name in a query → column of the index.
 FIELD_COLUMNS = {"title": "title", "text": "text", "url": "url"}
-FILTER_FIELDS = ("host", "language", "relevance", "verdict", "since", "before")
+FILTER_FIELDS = ("host", "language", "type", "tag", "relevance", "verdict", "since", "before")
 VERDICTS = ("relevant", "irrelevant", "unsure", "none")
-_MAX_CLAUSES = 32  # clauses of a query
 _MAX_PHRASE_WORDS = 16  # words of a phrase
 _MAX_WEIGHTED_WORDS = 64  # weighted words in addition to the text
 _MIN_PREFIX_LENGTH = 3  # letters before a *
@@ -65,6 +65,8 @@ class SearchFilters:
 
     hosts: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()  # a page must have all of them
     relevance: float = 0.0
     verdicts: tuple[str, ...] = ()
     since: float = -math.inf
@@ -114,8 +116,9 @@ def parse_query(query: Query) -> ParsedQuery:
             continue
         required += clauses if sign == "+" else []
         weights |= {clause: weights.get(clause, 0.0) + 1.0 for clause in clauses}
-    if len(weights) + len(excluded) > _MAX_CLAUSES:
-        raise UsageError(f"the query has {len(weights) + len(excluded)} words; the maximum is {_MAX_CLAUSES}")
+    phrases = sum(len(clause.words) > 1 or clause.is_prefix for clause in (*weights, *excluded))
+    if phrases > MAX_PHRASES:
+        raise UsageError(f"the query has {phrases} phrases and prefixes; the maximum is {MAX_PHRASES}")
     for clause, weight in _build_weighted_clauses(query.weights):
         weights[clause] = weights.get(clause, 0.0) + weight
     return ParsedQuery(weights, tuple(required), tuple(excluded), _parse_filters(filters))
@@ -151,6 +154,8 @@ def _parse_filters(pairs: list[tuple[str, str]]) -> SearchFilters:
     return SearchFilters(
         hosts=tuple(values.get("host", ())),
         languages=tuple(values.get("language", ())),
+        types=tuple(values.get("type", ())),
+        tags=tuple(values.get("tag", ())),
         relevance=max((_parse_relevance(text) for text in values.get("relevance", ())), default=0.0),
         verdicts=tuple("" if verdict == "none" else verdict for verdict in values.get("verdict", ())),
         since=max((_parse_date("since", text) for text in values.get("since", ())), default=-math.inf),

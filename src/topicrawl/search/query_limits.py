@@ -1,27 +1,16 @@
-"""Limits on the work for one query in one collection."""
+"""Limits on the work for one query in one collection.
+
+The engine cannot interrupt a query, so the limits bound its work: the words that it scores, the phrases whose positions
+it compares, and the words that prefixes match.
+"""
 
 from __future__ import annotations
-
-import time
 
 from topicrawl.errors import CollectionError
 
 MAX_PREFIX_WORDS = 2000  # words of the index that all prefixes of a query match together
-MAX_SECONDS = 2.0  # time to look up the words of a query and to select the hits
-
-
-class QueryDeadline:
-    """Time limit of one query, from its creation."""
-
-    def __init__(self) -> None:
-        self._end = time.monotonic() + MAX_SECONDS
-
-    def check(self) -> None:
-        """Raise `CollectionError` if the time is over."""
-        if time.monotonic() > self._end:
-            raise CollectionError(
-                f"the query takes more than {MAX_SECONDS:g} s in this collection: use rarer or fewer words"
-            )
+MAX_SCORED_CLAUSES = 64  # words, phrases and prefixes of a query that are scored: those with the highest weight · idf
+MAX_PHRASES = 16  # phrases of a query
 
 
 def check_prefix_words(number: int) -> None:

@@ -22,7 +22,7 @@ from topicrawl.errors import CollectionError, DamagedError, TopicrawlError, Usag
 from topicrawl.search.bm25 import CorpusStats
 from topicrawl.search.feedback import FeedbackStore
 from topicrawl.search.index import NO_HITS, CollectionHits, SearchIndex
-from topicrawl.search.index_file import INDEX_FILE, is_writable, remove_index
+from topicrawl.search.index_file import has_index, is_writable, remove_index
 from topicrawl.search.indexers import SLICE_SIZE, Indexer, InProcessIndexer, SubprocessIndexer
 from topicrawl.search.models import Feedback, Query
 from topicrawl.search.overlap import SKETCH_SIZE
@@ -77,7 +77,7 @@ class CollectionSearcher:
     def __init__(self, directory: Path, name: str) -> None:
         self.directory, self.name = directory, name
         self._temporary: TemporaryDirectory[str] | None = None
-        if not is_writable(directory) and not (directory / INDEX_FILE).exists():
+        if not is_writable(directory) and not has_index(directory):
             self._temporary = TemporaryDirectory(prefix="topicrawl-search-", ignore_cleanup_errors=True)
         #: Directory of the index.
         self.index_directory = directory if self._temporary is None else Path(self._temporary.name)

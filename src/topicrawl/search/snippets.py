@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
-from topicrawl.search.index_file import get_lexicon
+from topicrawl.search.analysis import stem_word
 from topicrawl.text.tokenizer import tokenise
 
 SNIPPET_LENGTH = 240  # characters of a snippet
@@ -75,8 +75,7 @@ class SnippetBuilder:
 
     def _match_stem(self, word: str, language: str) -> str:
         """Return the query stem of a word, or "" if the query does not contain it."""
-        stem_of = get_lexicon(language).stem
-        forms = {form for part in tokenise(word) for form in (part, stem_of(part))}
+        forms = {form for part in tokenise(word) for form in (part, stem_word(part, language))}
         return min(forms & self._query_stems, default="")
 
 

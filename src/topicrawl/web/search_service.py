@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from topicrawl.search import LocalServer, SearchServer
-from topicrawl.search.index_file import INDEX_FILE
+from topicrawl.search.index_file import has_index
 from topicrawl.search.servers import CollectionSearcher
 from topicrawl.web.collections import CollectionRegistry
 
@@ -48,11 +48,7 @@ class SearchService:
     async def run(self) -> AsyncIterator[None]:
         """Open the existing indexes, with a time limit, and keep all indexes updated while the context is active."""
         await asyncio.to_thread(self._add_new_collections)
-        indexed = [
-            searcher
-            for searcher in self.local_server.searchers.values()
-            if (searcher.index_directory / INDEX_FILE).exists()
-        ]
+        indexed = [searcher for searcher in self.local_server.searchers.values() if has_index(searcher.index_directory)]
         with suppress(TimeoutError):
             async with asyncio.timeout(_OPEN_TIMEOUT):
                 # Queries report the errors of an index, so they are ignored here.
