@@ -51,8 +51,8 @@ def search_command(query: str, sources: tuple[str, ...], **options: Any) -> None
     """Search the pages of crawls. SOURCES are directories of crawls and URLs of other servers.
 
     Relevant pages that are new are indexed first, also while the crawl is running. The last verdict on a page decides
-    whether it is relevant. A query contains words, "phrases", +required,
-    -excluded, prefix*, and fields: title: text: url: host: language: relevance: verdict: since: before:. Collections
+    whether it is relevant. A query is a sentence or an abstract, or contains words, "phrases", +required, -excluded,
+    prefix*, and fields: title: text: url: host: language: type: tag: relevance: verdict: since: before:. Collections
     that are unlikely to match are not queried. All queried collections store the feedback.
 
     \b

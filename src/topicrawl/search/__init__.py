@@ -1,9 +1,10 @@
 """Full-text search: one index per collection, and federated queries over local and remote collections.
 
     index.py       `SearchIndex`: full-text search in one collection. `indexing.py` updates the index from the store,
-                   `page_reader.py` extracts the text of pages, `segments.py` stores the postings
+                   `index_file.py` describes its files, `analysis.py` stems words
+    snapshot.py    queries to the search engine (tantivy), and scores with the statistics of all collections
     query.py       parser of the query language: words, "phrases", fields, filters
-    bm25.py        BM25 scores with the corpus statistics of any set of collections
+    bm25.py        BM25 with the corpus statistics of any set of collections
     servers.py     `SearchServer`: the search protocol; `LocalServer`: the collections on this machine
     remote.py      `RemoteServer`: the collections of another Topicrawl server
     cori.py        collection selection

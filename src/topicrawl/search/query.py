@@ -3,9 +3,10 @@
     dengue fever            pages with any of these words; pages with more and rarer words rank higher
     "dengue fever"          phrase: the words next to each other
     +fever -yellow          required word; excluded word
-    title:dengue            match in the title only; also text: and url:
+    title:dengue            match in the title only; also url:, and text: for the title, the text and the URL
     vaccin*                 prefix of at least three letters
-    host:who.int            pages of a host and its subdomains; also language:de
+    host:who.int            pages of a host and its subdomains; also language:de and type:application/pdf
+    tag:survey              pages with this tag
     relevance:0.5           pages with at least this relevance to the topic of the collection
     verdict:relevant        pages with this annotation: relevant, irrelevant, unsure, none
     since:2026-11-01        pages fetched on this day or later; before: pages fetched before the day

@@ -16,6 +16,7 @@ from topicrawl.collection import annotations as annotation_log
 from topicrawl.collection.annotations import AnnotationLabel
 from topicrawl.errors import TopicrawlError, UsageError
 from topicrawl.search import Query, SearchResults
+from topicrawl.search.models import MAX_OFFSET, MAX_QUERY_CHARS
 from topicrawl.web.api import JsonBody
 from topicrawl.web.security import BodyTooLargeError
 from topicrawl.web.site import RequestForm, Site, build_error_response, redirect_to
@@ -44,7 +45,7 @@ def search_endpoint(function: SearchHandler) -> Callable[[Request], Awaitable[Re
 async def show_search(site: Site, request: Request, body: bytes) -> Response:
     """Show the results of a query, or pages similar to a page."""
     form = RequestForm(body.decode("utf-8", "replace"))
-    text, like = form.get_text("q", max_length=1000), form.get_text("like", max_length=4000)
+    text, like = form.get_text("q", max_length=MAX_QUERY_CHARS), form.get_text("like", max_length=4000)
     answer = await _run_search(site, form) if text or like else None
     names = set(await run_in_threadpool(site.collections.list_directories))
     # The words with the highest positive or negative weights come first.
@@ -65,7 +66,7 @@ async def show_search(site: Site, request: Request, body: bytes) -> Response:
 async def search_as_json(site: Site, request: Request, body: bytes) -> Response:
     """Return the results of a query as JSON."""
     form = RequestForm(body.decode("utf-8", "replace"))
-    if not form.get_text("q", max_length=1000) and not form.get_text("like", max_length=4000):
+    if not form.get_text("q", max_length=MAX_QUERY_CHARS) and not form.get_text("like", max_length=4000):
         raise UsageError("the search needs a query: set the parameter q or like")
     return JSONResponse(to_builtins(await _run_search(site, form)))
 
@@ -75,7 +76,8 @@ async def _run_search(site: Site, form: RequestForm) -> SearchResults:
     count = form.get_integer("count", _DEFAULT_COUNT, minimum=1, maximum=100)
     if form.get_text("like", max_length=4000):
         return await search.find_similar_pages(servers, form.get_url("like"), count=count)
-    query = Query(form.get_text("q", max_length=1000), count, form.get_integer("offset", 0, maximum=1000))
+    text, offset = form.get_text("q", max_length=MAX_QUERY_CHARS), form.get_integer("offset", 0, maximum=MAX_OFFSET)
+    query = Query(text, count, offset, facets=bool(form.get_text("facets")))
     return await search.search_servers(servers, query, overlap=bool(form.get_text("overlap")))
 
 
@@ -83,7 +85,7 @@ async def _run_search(site: Site, form: RequestForm) -> SearchResults:
 async def give_feedback(site: Site, request: Request, body: bytes) -> Response:
     """Handle the feedback buttons of the search page: one hit is relevant or not."""
     form = RequestForm(body.decode("utf-8", "replace"))
-    verdict, url, query = form.get_text("verdict"), form.get_url(), form.get_text("q", max_length=1000)
+    verdict, url, query = form.get_text("verdict"), form.get_url(), form.get_text("q", max_length=MAX_QUERY_CHARS)
     if verdict not in _VERDICTS:
         raise UsageError(f"the verdict must be relevant or irrelevant, not {verdict[:20]!r}")
     await _submit_feedback(
