@@ -36,7 +36,7 @@ from topicrawl.cli.status import StatusReport
 from topicrawl.cli.strategies import StrategyDescription
 from topicrawl.cli.topic import _topic_to_dict
 from topicrawl.cli.train import context_graph, hmm, nb, summary
-from topicrawl.cli.why import ChainStep, Explanation, PageLabel, WaitingLinkDetails, _print_suggestions
+from topicrawl.cli.why import _print_suggestions
 from topicrawl.collection import browsing_sessions, store
 from topicrawl.collection.export.run import ExportResult
 from topicrawl.collection.reviewer_log import ReviewerReport
@@ -57,6 +57,7 @@ from topicrawl.seeds.election import ElectionResult
 from topicrawl.seeds.voting import Seed, SeedGroup
 from topicrawl.settings import list_settings, load_settings_file
 from topicrawl.text.frequent_words import load_frequent_words
+from topicrawl.web.url_explanation import ChainStep, Explanation, PageLabel, WaitingLinkDetails
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

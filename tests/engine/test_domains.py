@@ -13,11 +13,11 @@ from tests.helpers.redis_server import running
 from tests.helpers.site.server import Reply, Request, Site
 
 from topicrawl.builder import open_crawl
-from topicrawl.cli.why import explain_url
 from topicrawl.errors import SettingError
 from topicrawl.models import Refusal, Visit
 from topicrawl.settings import Settings
 from topicrawl.topic import Topic
+from topicrawl.web.url_explanation import explain_url
 
 TOPIC = Topic.of("dengue fever")
 FARM = [f"w{number}.farm.example" for number in range(60)]

@@ -14,7 +14,6 @@ from tests.helpers.markers import LONG
 
 from topicrawl import parse
 from topicrawl.builder import open_crawl
-from topicrawl.cli.why import explain_url
 from topicrawl.engine.context import CrawlContext
 from topicrawl.engine.crawl import Crawl, build_seed_links
 from topicrawl.engine.limits import CrawlLimits, StopReason
@@ -30,6 +29,7 @@ from topicrawl.settings import Settings
 from topicrawl.strategies import create_strategy
 from topicrawl.strategies.base import StrategyContext
 from topicrawl.topic import Topic
+from topicrawl.web.url_explanation import explain_url
 
 BUDGET = 320
 HOST = "http://site.example"

@@ -11,7 +11,6 @@ import pytest
 from tests.helpers.live_site import live_site, make_chain_site
 
 from topicrawl import Settings, Topic, open_crawl
-from topicrawl.cli.why import explain_url
 from topicrawl.collection.annotations import AnnotationLabel, annotate
 from topicrawl.collection.store import CollectionStore
 from topicrawl.errors import CollectionError, UsageError
@@ -21,6 +20,7 @@ from topicrawl.lab.recording import record_crawl
 from topicrawl.lab.simulate import Task, simulate
 from topicrawl.lab.tasks import read_labels, read_tasks, resolve_task
 from topicrawl.models import Failure, Visit
+from topicrawl.web.url_explanation import explain_url
 
 PAGES = 8
 

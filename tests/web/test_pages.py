@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from tests.helpers.live_site import live_site
@@ -16,6 +18,9 @@ from tests.helpers.web_client import PAGES, WebClient, crawl_hostile_site, respo
 from topicrawl.collection import annotations as annotation_log
 from topicrawl.collection import commands
 from topicrawl.collection.commands import CommandKind
+from topicrawl.collection.export.rows import ExportPages
+from topicrawl.collection.export.run import FORMATS, ExportJob, choose_text_kind, run_export
+from topicrawl.collection.page_filter import ExportFilter
 from topicrawl.collection.store import CollectionStore
 from topicrawl.sessions import read_labelled_sessions
 
@@ -287,10 +292,68 @@ def test_page_shows_the_link_that_led_to_it_and_its_score(client: WebClient, pla
 def test_list_of_pages_can_be_filtered(client: WebClient, place: tuple[Path, str]) -> None:
     client.post("/c/owls/verdict", url=f"{place[1]}/", verdict="unsure")
     table = json.loads(client.get("/api/collections/owls").text)
-    for show, count in (("all", PAGES), ("relevant", table["relevant"]), ("reviewed", 1), ("failed", 0), ("x", PAGES)):
-        text = client.get("/c/owls/pages", show=show).text
-        assert text.count("/page?url=") == count, show
-        assert ("There are no failed pages" in text) == (show == "failed")
+    host = place[1].removeprefix("http://")
+    for fields, count in (
+        ({"show": "all"}, PAGES),
+        ({"show": "relevant"}, table["relevant"]),
+        ({"show": "reviewed"}, 1),
+        ({"show": "x"}, PAGES),
+        ({"text": "hub"}, 1),
+        ({"host": host, "verdict": "none"}, PAGES - 1),
+        ({"host": "other.example"}, 0),
+        ({"from": "0", "to": "1", "since": "2020-01-01", "until": "2999-01-01", "sort": "-title"}, PAGES),
+    ):
+        text = client.get("/c/owls/pages", **fields).text
+        assert text.count("/page?url=") == count, fields
+        assert f'<b id="count">{count}</b>' in text
+    assert "There are no failed pages" in client.get("/c/owls/pages", show="failed").text
+    invalid = client.get("/c/owls/pages", text="kept", since="soon")
+    assert (invalid.status, "A date must have the form" in invalid.text, 'value="kept"' in invalid.text) == (
+        400,
+        True,
+        True,
+    )
+    assert client.get("/c/owls/pages", sort="evil").status == 400
+
+
+def test_host_and_explanation_have_pages(still: tuple[WebClient, Path, str]) -> None:
+    client, _, site = still
+    text = client.get("/c/owls/host", name=site.removeprefix("http://")).text
+    assert f"<dd>{PAGES}</dd>" in text
+    assert "Why was this URL fetched?" in client.get("/c/owls/why", url=f"{site}/owls/2").text
+    assert "unseen" in client.get("/c/owls/why", url="http://unknown.example/").text
+
+
+def test_bulk_verdict_applies_to_the_filter_or_to_the_checked_pages(client: WebClient, place: tuple[Path, str]) -> None:
+    query = urlencode({"text": "owls"})
+    assert client.post("/c/owls/pages/verdict", query=query, verdict="relevant").status == 400
+    got = client.post("/c/owls/pages/verdict", query=query, verdict="relevant", url=f"{place[1]}/owls/1")
+    assert got.status == 303
+    assert load_verdicts(place) == {"/owls/1": "relevant"}
+    client.post("/c/owls/pages/verdict", query=query, verdict="irrelevant", scope="all")
+    assert len(load_verdicts(place)) > 2
+    client.post("/c/owls/undo")
+    assert load_verdicts(place) == {"/owls/1": "relevant"}
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "warc", "parquet"])
+def test_download_of_a_selection_equals_the_export_with_the_same_filter(
+    still: tuple[WebClient, Path, str], tmp_path: Path, kind: str
+) -> None:
+    client, home, _ = still
+    fields = urlencode({"query": urlencode({"text": "owls"}), "scope": "all", "format": kind}).encode()
+    headers = {"origin": client.origin, "content-type": "application/x-www-form-urlencoded"}
+    request = urllib.request.Request(f"{client.origin}/c/owls/pages/download", fields, headers)
+    with urllib.request.urlopen(request, timeout=30) as response:
+        downloaded = response.read()
+        assert "attachment" in response.headers["content-disposition"]
+    pages = ExportPages(
+        home / "owls", ExportFilter(includes_irrelevant=True, text="owls"), choose_text_kind(kind, None)
+    )
+    out = tmp_path / f"owls{FORMATS[kind][1]}"
+    assert run_export(pages, ExportJob(kind, out), lambda: None).pages > 2
+    pages.close()
+    assert downloaded == out.read_bytes()
 
 
 def test_undo_button_describes_the_last_verdict(client: WebClient, place: tuple[Path, str]) -> None:

@@ -11,7 +11,8 @@ import pytest
 from tests.helpers.review_site import SECTIONS, crawl_review_site, is_on_topic
 from tests.helpers.web_client import WebClient, serve_collections
 
-from topicrawl.collection.export.rows import ExportFilter, ExportPages, TextKind
+from topicrawl.collection.export.rows import ExportPages, TextKind
+from topicrawl.collection.page_filter import ExportFilter
 
 REVIEW = "/api/collections/crawl/review"
 

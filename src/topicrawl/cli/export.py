@@ -18,8 +18,9 @@ from topicrawl.cli.datetime_param import DateTimeParam
 from topicrawl.errors import DamagedError
 
 if TYPE_CHECKING:
-    from topicrawl.collection.export.rows import ExportFilter, ExportPages
+    from topicrawl.collection.export.rows import ExportPages
     from topicrawl.collection.export.run import ExportResult
+    from topicrawl.collection.page_filter import ExportFilter
 
 _PROGRESS_INTERVAL = {True: 0.5, False: 5.0}  # seconds between two lines of progress, on a terminal and elsewhere
 
@@ -63,6 +64,12 @@ _PROGRESS_INTERVAL = {True: 0.5, False: 5.0}  # seconds between two lines of pro
     metavar="TYPE",
     help="Pages of this media type, such as text/html or application; may be repeated.",
 )
+@click.option(
+    "--text-contains", "contains", default="", metavar="TEXT", help="Pages with this text in the title or URL."
+)
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Pages with this tag; may be repeated.")
+@click.option("--url", "urls", multiple=True, metavar="URL", help="Only this page; may be repeated.")
+@click.option("--max-relevance", type=click.FloatRange(0, 1), help="Maximum relevance of a page.")
 @click.option("--since", type=DateTimeParam(), help="Pages fetched at or after this time: 2026-11-01, 7d.")
 @click.option("--until", type=DateTimeParam(), help="Pages fetched before this time.")
 @click.option(
@@ -118,15 +125,19 @@ def export_command(directory: Path, **options: Any) -> None:
 
 def _build_page_filter(options: dict[str, Any]) -> ExportFilter:
     """Convert the options to a filter of pages."""
-    from topicrawl.collection.export.rows import ExportFilter
+    from topicrawl.collection.page_filter import ExportFilter
+    from topicrawl.urls import canonicalize_url
 
-    lowered = {key: tuple(name.lower() for name in options[key]) for key in ("languages", "hosts", "types")}
+    lowered = {key: tuple(name.lower() for name in options[key]) for key in ("languages", "hosts", "types", "tags")}
     return ExportFilter(
         relevance=options["relevance"],
         verdicts=options["verdicts"],
         includes_irrelevant=options["everything"],
         since=options["since"] or 0.0,
         until=float("inf") if options["until"] is None else options["until"],
+        max_relevance=options["max_relevance"],
+        text=options["contains"],
+        urls=tuple(canonicalize_url(url) or url for url in options["urls"]),
         **lowered,
     )
 

@@ -18,7 +18,7 @@ from starlette.staticfiles import PathLike, StaticFiles
 from starlette.types import ExceptionHandler, Scope
 
 from topicrawl.search import LocalServer, SearchServer
-from topicrawl.web import actions, api, compare, crawl_api, pages, review, review_api, search, teach
+from topicrawl.web import actions, api, compare, crawl_api, page_table, pages, review, review_api, search, teach
 from topicrawl.web.collections import CollectionRegistry
 from topicrawl.web.crawl_processes import CrawlProcesses
 from topicrawl.web.search_service import SearchService
@@ -50,7 +50,11 @@ def _build_routes() -> list[BaseRoute]:
         Route("/", pages.show_home),
         Route("/crawls", actions.start_crawl, methods=post),
         Route(one, pages.show_collection),
-        Route(f"{one}/pages", pages.show_pages),
+        Route(f"{one}/pages", page_table.show_pages),
+        Route(f"{one}/pages/download", page_table.download_pages, methods=post),
+        Route(f"{one}/pages/verdict", page_table.judge_pages, methods=post),
+        Route(f"{one}/host", page_table.show_host),
+        Route(f"{one}/why", pages.show_why),
         Route(f"{one}/page", pages.show_page),
         Route(f"{one}/map", pages.show_map),
         Route(f"{one}/start", actions.resume_crawl, methods=post),

@@ -11,31 +11,21 @@ from starlette.responses import Response
 
 from topicrawl import strategies
 from topicrawl.collection import annotations as annotation_log
-from topicrawl.collection import commands, queries
+from topicrawl.collection import commands
 from topicrawl.collection.commands import CommandKind
-from topicrawl.collection.page_relevance import IS_RELEVANT
 from topicrawl.errors import CollectionError
 from topicrawl.strategies.base import Strategy
-from topicrawl.urls import fingerprint
 from topicrawl.web import charts, crawl_figures, link_map
 from topicrawl.web.collections import OpenCollection
 from topicrawl.web.crawl_processes import hide_path
 from topicrawl.web.page_context import build_page_context
-from topicrawl.web.site import RequestForm, Site, format_verdict, page_endpoint
+from topicrawl.web.site import RequestForm, Site, page_endpoint
+from topicrawl.web.url_explanation import explain_url
 
 _MAX_NEXT_LINKS = 12  # waiting links
-_ROWS_PER_PAGE = 50  # rows of the list of pages
 _MAX_HOSTS = 12
 _MAX_LINKS = 100  # links of a page
 _MAX_HOST_LINKS = 25  # rows of the table below the map
-#: Filters of the list of pages: name → SQL condition. The parameter of each condition is the relevance threshold.
-_PAGE_FILTERS = {
-    "all": "failure IS NULL AND ? >= 0",
-    "relevant": f"failure IS NULL AND {IS_RELEVANT}",
-    "reviewed": "failure IS NULL AND ? >= 0 AND step IN"
-    " (SELECT p.step FROM pages p JOIN annotations a ON a.page = p.id)",
-    "failed": "failure IS NOT NULL AND ? >= 0",
-}
 
 
 @page_endpoint
@@ -99,7 +89,7 @@ def _build_collection_values(site: Site, opened: OpenCollection) -> dict[str, An
         "curve": Markup(
             charts.render_curve(crawl_figures.compute_harvest_curve(opened))
         ),  # contains no text of pages, so it is safe
-        "failures": queries.count_failures(opened.store),
+        "failures": crawl_figures.count_failures(opened),
         "hosts": hosts,
         "blocked": blocked,
         "boosts": boosts,
@@ -114,42 +104,12 @@ def _build_collection_values(site: Site, opened: OpenCollection) -> dict[str, An
 
 
 @page_endpoint
-def show_pages(site: Site, request: Request, form: RequestForm) -> Response:
-    """Show the pages of a collection, newest first, `_ROWS_PER_PAGE` at a time."""
-    before = form.get_integer("before", 0, maximum=1 << 40)
-    show = form.get_text("show") if form.get_text("show") in _PAGE_FILTERS else "all"
+def show_why(site: Site, request: Request, form: RequestForm) -> Response:
+    """Explain why a URL was fetched or was not fetched."""
+    url = form.get_url()
     with site.collections.open_readonly(request.path_params["name"]) as opened:
-        visits = list(
-            opened.store.iterate_rows(
-                f"SELECT step, url, relevance, failure, detail FROM visits "
-                f"WHERE {_PAGE_FILTERS[show]} AND (? = 0 OR step < ?)"
-                " ORDER BY step DESC LIMIT ?",
-                (opened.topic.threshold, before, before, _ROWS_PER_PAGE),
-            )
-        )
-        rows = [(step, str(url), _get_title(opened, str(url)), *rest) for step, url, *rest in visits]
-        verdicts = {
-            row.url: f"{format_verdict(row.label)}{' (reviewer)' if row.is_by_reviewer else ''}"
-            for row in annotation_log.list_current_annotations(opened.store).values()
-        }
-        figures = crawl_figures.get_figures(opened)
-        counts = (figures.pages, figures.relevant, figures.judged, sum(queries.count_failures(opened.store).values()))
-        return site.render_page(
-            "pages.html",
-            it=figures,
-            rows=rows,
-            verdicts=verdicts,
-            more=len(rows) == _ROWS_PER_PAGE,
-            last=rows[-1][0] if rows else 0,
-            before=before,
-            show=show,
-            choices=dict(zip(_PAGE_FILTERS, counts, strict=True)),
-        )
-
-
-def _get_title(opened: OpenCollection, url: str) -> str:
-    rows = opened.store.query_rows("SELECT title FROM pages WHERE id=?", (fingerprint(url),))
-    return str(rows[0][0]) if rows else ""
+        found = explain_url(opened.directory, url)
+        return site.render_page("why.html", it=crawl_figures.get_figures(opened), found=found)
 
 
 @page_endpoint
@@ -161,7 +121,7 @@ def show_page(site: Site, request: Request, form: RequestForm) -> Response:
         figures = crawl_figures.get_figures(opened)
         if visit is None:
             return site.render_page("unknown.html", code=404, it=figures, url=url)
-        verdict = annotation_log.list_current_annotations(opened.store).get(fingerprint(visit.url))
+        verdict = annotation_log.find_annotation(opened.store, visit.url)
         context = build_page_context(opened, visit)
         links = [link.url for link in context["view"].links[:_MAX_LINKS]]
         return site.render_page(

@@ -12,8 +12,10 @@
 from __future__ import annotations
 
 import hmac
+from base64 import b64encode
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
+from hashlib import sha256
 from html import escape
 from http.cookies import CookieError, SimpleCookie
 from ipaddress import ip_address
@@ -31,19 +33,27 @@ MAX_TARGET_BYTES = 8192  # bytes of path and query
 MAX_BODY_BYTES = 1 << 20
 MAX_UPLOAD_BYTES = 64 << 20  # for the history of a browser
 UPLOAD_SUFFIX = "/history"  # suffix of the paths that accept uploads
-#: Files that a request without the token gets, for the page that asks for it.
-_PUBLIC_PATHS = ("/static/app.css", "/static/icon.svg")
+#: Style of the page that refuses a request. It is part of the page, because a request without the token gets no file.
+_REFUSAL_STYLE = (
+    ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:2rem auto;"
+    "padding:0 1rem;background:#fbfbf8;color:#1c2321}label{display:grid;gap:.2rem}input,button{font:inherit;"
+    "min-height:44px;padding:.35rem .7rem;border:1px solid #7a8581;border-radius:.4rem;max-width:100%}"
+    "button{background:#1a6350;color:#fff;margin-top:.6rem;min-width:44px}p.note{border-left:.3rem solid #a12622;"
+    "padding:.4rem .8rem}small,.quiet{color:#57615e}code{overflow-wrap:anywhere}"
+    "@media(prefers-color-scheme:dark){body{background:#141817;color:#e6ebe8}small,.quiet{color:#a9b5b0}"
+    "input{background:#1d2321;color:#e6ebe8}}"
+)
+_REFUSAL_STYLE_HASH = b64encode(sha256(_REFUSAL_STYLE.encode()).digest()).decode()
 _REFUSAL_PAGE = (
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
     '<meta name="viewport" content="width=device-width, initial-scale=1"><title>{status} – Topicrawl</title>'
-    '<link rel="stylesheet" href="/static/app.css"><link rel="icon" href="/static/icon.svg"></head><body>'
-    '<header><span class="brand">Topicrawl</span></header><main><h1>{title} <small>{status}</small></h1>'
-    '<p class="note bad" role="alert">{text}.</p>{form}</main></body></html>'
+    "<style>{style}</style></head><body><main><h1>{title} <small>Topicrawl, {status}</small></h1>"
+    '<p class="note" role="alert">{text}.</p>{form}</main></body></html>'
 )
 #: The form sends the token in the query string. The response stores it in a cookie and redirects without it.
 _TOKEN_FORM = (
-    '<form class="stack"><label>Token <input name="token" type="password" required maxlength="200" autofocus'
-    ' autocomplete="current-password"></label><button class="main">Open</button></form>'
+    '<form><label>Token <input name="token" type="password" required maxlength="200" autofocus'
+    ' autocomplete="current-password"></label><button>Open</button></form>'
     '<p class="quiet">The token is in the address that <code>topicrawl serve</code> printed, after'
     " <code>?token=</code>.</p>"
 )
@@ -94,7 +104,7 @@ class SecurityMiddleware:
         if refusal is not None:
             await _send_text(send, *refusal, as_html=_accepts_html(headers))
             return
-        if self.token and not self._has_token(headers) and not self._is_public(scope):
+        if self.token and not self._has_token(headers):
             if (location := self._get_login_redirect(scope)) is not None:
                 await _send_text(send, 303, "", {"location": location, "set-cookie": self._build_cookie()})
             else:
@@ -121,10 +131,6 @@ class SecurityMiddleware:
         if scope["method"] not in _SAFE_METHODS and not _is_same_origin(scope, headers):
             return 403, "changes are accepted from pages of this server only"
         return None
-
-    def _is_public(self, scope: Scope) -> bool:
-        """Whether the request is for a file of the page that asks for the token."""
-        return scope["method"] == "GET" and scope["path"] in _PUBLIC_PATHS
 
     def _has_token(self, headers: dict[str, str]) -> bool:
         """Whether the request has the token, in the Authorization header or in the cookie."""
@@ -239,6 +245,11 @@ async def _send_text(
             title=_REFUSAL_TITLES.get(status, "Error"),
             text=escape(text[:1].upper() + text[1:]),
             form=_TOKEN_FORM if status == 401 else "",
+            style=_REFUSAL_STYLE,
+        )
+        policy = HEADERS["content-security-policy"]
+        all_headers["content-security-policy"] = policy.replace(
+            "style-src 'self'", f"style-src 'sha256-{_REFUSAL_STYLE_HASH}'"
         )
     rows = [(name.encode(), value.encode("latin-1")) for name, value in all_headers.items()]
     await send({"type": "http.response.start", "status": status, "headers": rows})

@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from topicrawl import __version__
 from topicrawl.collection.annotations import clean_annotator
 from topicrawl.errors import CollectionError, TopicrawlError, UsageError
-from topicrawl.urls import canonicalize_url
+from topicrawl.urls import canonicalize_url, get_host
 from topicrawl.web.collections import CollectionRegistry, NotFoundError
 from topicrawl.web.crawl_processes import CrawlProcesses
 from topicrawl.web.jobs import JobRunner
@@ -54,6 +54,8 @@ def _create_environment() -> Environment:
         plain=lambda name: str(name).replace("_", " "),
         sentence=format_sentence,
         verdict=format_verdict,
+        day=lambda at: datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d"),
+        host=get_host,
         static=get_static_path,
         www=lambda name: name.removeprefix("www."),
     )

@@ -18,8 +18,9 @@ from warcio.archiveiterator import ArchiveIterator
 
 from topicrawl.collection.directory import Collection
 from topicrawl.collection.export import parquet
-from topicrawl.collection.export.rows import ExportFilter, ExportPages, ExportRow, TextKind, list_columns
+from topicrawl.collection.export.rows import ExportPages, ExportRow, TextKind, list_columns
 from topicrawl.collection.export.run import FORMATS, ExportJob, ExportResult, choose_text_kind, run_export
+from topicrawl.collection.page_filter import ExportFilter
 from topicrawl.errors import UsageError
 from topicrawl.models import Link, Page, Priority, ReadableDocument, Response, Visit
 from topicrawl.topic import Topic
@@ -88,8 +89,29 @@ def test_a_licence_comes_with_where_it_was_named(collection: Path) -> None:
         (ExportFilter(types=("text",)), RELEVANT),
         (ExportFilter(since=START + 3 * DAY), [3, 4, 6]),
         (ExportFilter(until=START + 3 * DAY), [1, 2]),
+        (ExportFilter(max_relevance=0.75), [3, 4, 6]),
+        (ExportFilter(text="EXAMPLE/3"), [3]),
+        (ExportFilter(text="%"), []),
+        (ExportFilter(urls=(f"{HOST}/2", f"{HOST}/3")), [2, 3]),
+        (ExportFilter(tags=("x",)), []),
     ],
-    ids=["relevant", "all", "very", "language", "host", "other hosts", "type", "family of types", "since", "until"],
+    ids=[
+        "relevant",
+        "all",
+        "very",
+        "language",
+        "host",
+        "other hosts",
+        "type",
+        "family of types",
+        "since",
+        "until",
+        "at most",
+        "text",
+        "no wildcard",
+        "urls",
+        "tag",
+    ],
 )
 def test_filters_choose_pages(collection: Path, choice: ExportFilter, chosen: list[int]) -> None:
     assert numbers(rows(collection, choice)) == chosen

@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 
 from topicrawl import __version__
 from topicrawl.collection.export.output import CARD_MARKER
-from topicrawl.collection.export.rows import ExportFilter, ExportPages, ExportRow, list_columns
+from topicrawl.collection.export.rows import ExportPages, ExportRow, list_columns
+from topicrawl.collection.page_filter import ExportFilter
 from topicrawl.parse.usage_signals import get_creative_commons_name
 from topicrawl.urls import get_host
 
@@ -110,6 +111,7 @@ def _describe_filter(page_filter: ExportFilter) -> str:
         ("languages", page_filter.languages),
         ("hosts", page_filter.hosts),
         ("types", page_filter.types),
+        ("tags", page_filter.tags),
     ):
         if values:
             parts.append(f"{name} {', '.join(values)}")
@@ -117,6 +119,12 @@ def _describe_filter(page_filter: ExportFilter) -> str:
         parts.append(f"fetched since {_format_day(datetime.fromtimestamp(page_filter.since, UTC))}")
     if page_filter.until != float("inf"):
         parts.append(f"fetched before {_format_day(datetime.fromtimestamp(page_filter.until, UTC))}")
+    if page_filter.max_relevance is not None:
+        parts.append(f"relevance of at most {page_filter.max_relevance:g}")
+    if page_filter.text:
+        parts.append(f"title or URL with “{page_filter.text}”")
+    if page_filter.urls:
+        parts.append(f"{len(page_filter.urls)} URLs")
     return f"Selected pages: {'; '.join(parts)}"
 
 

@@ -20,19 +20,18 @@ from topicrawl import parse
 from topicrawl.collection.annotations import list_current_annotations
 from topicrawl.collection.archive import RecordLocation, WarcArchive
 from topicrawl.collection.directory import load_crawl_topic
-from topicrawl.collection.page_relevance import IS_RELEVANT
+from topicrawl.collection.page_filter import ExportFilter
 from topicrawl.collection.reviewer_log import load_reasons
 from topicrawl.collection.store import CollectionStore, StoredVisit, replace_surrogates
 from topicrawl.documents.file_types import detect_type
-from topicrawl.errors import DamagedError, UsageError
+from topicrawl.errors import DamagedError
 from topicrawl.models import Page, Response
 from topicrawl.parse.main_text import extract_main_text
 from topicrawl.parse.markdown import render_markdown
 from topicrawl.parse.usage_signals import extract_usage_signals
 from topicrawl.topic import Topic
-from topicrawl.urls import canonicalize_url, fingerprint, get_host
+from topicrawl.urls import fingerprint
 
-NO_VERDICT = "none"  # name of the pages without a verdict in `ExportFilter.verdicts`
 _MAX_CHAIN_LENGTH = 100
 _MAX_CACHED_SOURCES = 20_000  # pages whose source is cached for link chains
 
@@ -114,49 +113,6 @@ class _PageRow(NamedTuple):
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class ExportFilter:
-    """Selection of the pages to export. An empty tuple selects all pages.
-
-    A page that was ruled relevant passes the minimum relevance, and a page that was ruled irrelevant does not. With
-    `verdicts`, the pages with these verdicts are selected, and a minimum relevance is one more condition.
-    """
-
-    relevance: float | None = None  # minimum; None: the topic's threshold
-    verdicts: tuple[str, ...] = ()  # relevant, irrelevant, unsure; none: pages without a verdict
-    includes_irrelevant: bool = False  # whether irrelevant pages are selected too
-    languages: tuple[str, ...] = ()
-    hosts: tuple[str, ...] = ()  # including their subdomains
-    types: tuple[str, ...] = ()  # media types such as "text/html", or "text" for all text types
-    since: float = 0.0  # fetched at that time or later
-    until: float = float("inf")  # fetched before that time
-
-    def __post_init__(self) -> None:
-        # A filter that cannot match any page is an error; the user would only get an empty file.
-        for name in self.languages:
-            if name and not (name.isascii() and name.isalpha() and 2 <= len(name) <= 3):
-                raise UsageError(f"a language must be a code such as en or de, not {name!r}")
-        for name in self.hosts:
-            if canonicalize_url(f"http://{name}/") != f"http://{name}/":
-                raise UsageError(f"a host must be a name such as example.org, not {name!r}")
-        if not self.since < self.until:
-            raise UsageError("--since must be earlier than --until: change one of them")
-
-    def matches_page(self, url: str, language: str, media_type: str) -> bool:
-        """Return whether a page matches the languages, hosts and types. SQL checks the other criteria.
-
-        >>> ExportFilter(hosts=("a.org",), types=("text",)).matches_page("http://www.a.org:81/x", "en", "text/html")
-        True
-        """
-        host_port = get_host(url)
-        name = host_port.partition(":")[0]
-        if self.languages and language not in self.languages:
-            return False
-        if self.hosts and not any(item in (name, host_port) or name.endswith(f".{item}") for item in self.hosts):
-            return False
-        return not self.types or any(media_type == item or media_type.startswith(f"{item}/") for item in self.types)
-
-
 @dataclass
 class ExportPages:
     """Iterator over the selected pages of a collection. Afterwards `unreadable` is the number of damaged pages."""
@@ -165,36 +121,24 @@ class ExportPages:
     page_filter: ExportFilter = field(default_factory=ExportFilter)
     text_kind: TextKind = TextKind.VISIBLE
     unreadable: int = 0  # pages whose record in the archive is damaged
-    candidates_seen: int = 0  # number of candidates so far, selected or not
+    candidates_seen: int = 0  # number of pages so far, readable or not
 
     def __post_init__(self) -> None:
         self._store = CollectionStore(self.directory / "topicrawl.sqlite", readonly=True)
         self._archive = WarcArchive(self.directory)
         self.topic: Topic = load_crawl_topic(self.directory)
-        condition, minimum = self._choose_condition()
-        self._where = f"failure IS NULL AND segment IS NOT NULL AND {condition} AND at >= ? AND at < ?"
-        self._values = (minimum, self.page_filter.since, self.page_filter.until)
+        steps, self._values = self.page_filter.build_step_query(self.topic.threshold)
+        self._where = f"step IN ({steps})"
         self._annotations, self._reasons = list_current_annotations(self._store), load_reasons(self._store)
         self._get_source = lru_cache(_MAX_CACHED_SOURCES)(self._find_source)
-
-    def _choose_condition(self) -> tuple[str, float]:
-        """Return the SQL condition on the relevance of a page, and its parameter."""
-        page_filter = self.page_filter
-        if page_filter.verdicts or page_filter.includes_irrelevant:
-            return "relevance >= ?", page_filter.relevance or 0.0
-        return IS_RELEVANT, self.topic.threshold if page_filter.relevance is None else page_filter.relevance
 
     def _get_label(self, url: str) -> str:
         """Return the label of the last verdict on a page; empty if it has none."""
         annotation = self._annotations.get(fingerprint(url))
         return str(annotation.label) if annotation is not None else ""
 
-    def _has_selected_verdict(self, url: str) -> bool:
-        verdicts = self.page_filter.verdicts
-        return not verdicts or (self._get_label(url) or NO_VERDICT) in verdicts
-
     def count_candidates(self) -> int:
-        """Return the number of candidates, an upper bound of the selected pages."""
+        """Return the number of selected pages, including damaged ones."""
         return self._store.query_value(int, f"SELECT count(*) FROM visits WHERE {self._where}", self._values)
 
     def get_latest_fetch_time(self) -> float:
@@ -211,12 +155,9 @@ class ExportPages:
             self.candidates_seen += 1
             sql = "SELECT title, language, words, bytes, type, canonical, digest FROM pages WHERE id=? AND step=?"
             for row in self._store.query_typed_rows(_PageRow, sql, (fingerprint(visit.url), visit.step)):
-                if self._has_selected_verdict(visit.url) and self.page_filter.matches_page(
-                    visit.url, row.language, row.type
-                ):
-                    exported = self._build_row(visit, row)
-                    if exported is not None:
-                        yield exported
+                exported = self._build_row(visit, row)
+                if exported is not None:
+                    yield exported
 
     def read_member(self, page: ExportRow) -> bytes:
         """Return the compressed record of a page from the archive. Raise `DamagedError` if its segment is lost."""

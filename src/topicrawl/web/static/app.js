@@ -9,7 +9,7 @@ addEventListener("keydown", (event) => {
 // A form is sent once: a second click or key press before the next page is shown does nothing.
 addEventListener("submit", (event) => {
   const form = event.target;
-  if (event.defaultPrevented || form.method !== "post") return;
+  if (event.defaultPrevented || form.method !== "post" || (form.hasAttribute("data-download") && !event.submitter?.formAction.endsWith("/verdict"))) return;
   if (form.dataset.sent) return event.preventDefault();
   if (!form.dataset.inline) { form.dataset.sent = "yes"; return; }
   event.preventDefault();
@@ -57,6 +57,9 @@ if (live) {
   // Update faster while a command or verdict of the user is pending.
   const interval = () => document.querySelector("[data-soon]") ? 300 : 1500;
   setTimeout(update, interval());
+}
+for (const box of document.querySelectorAll("[data-check-all]")) {
+  box.addEventListener("change", () => { for (const other of box.form.querySelectorAll("[name=url]")) other.checked = box.checked; });
 }
 const again = document.querySelector("[data-reload]");
 if (again) setTimeout(() => location.reload(), Number(again.dataset.reload));
