@@ -11,8 +11,9 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 
 from topicrawl import strategies
-from topicrawl.collection.export.rows import ExportFilter, ExportPages, TextKind
+from topicrawl.collection.export.rows import ExportPages, TextKind
 from topicrawl.collection.export.run import FORMATS, ExportJob, choose_text_kind, run_export
+from topicrawl.collection.page_filter import ExportFilter
 from topicrawl.errors import CollectionError, UsageError
 from topicrawl.settings import parse_seed_urls
 from topicrawl.web.actions import start_new_crawl
