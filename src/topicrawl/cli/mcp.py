@@ -136,7 +136,7 @@ class CollectionTools:
 
     def why(self, collection: str, url: str) -> dict[str, Any]:
         """Explain why a page was fetched or not: the chain of links from a seed, their scores, and the reason."""
-        from topicrawl.cli.why import explain_url
+        from topicrawl.web.url_explanation import explain_url
 
         return asdict(explain_url(self.collections.get_directory(collection), _parse_url(url)))
 
