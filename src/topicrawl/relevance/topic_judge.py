@@ -1,7 +1,7 @@
 """Default relevance model: the probability that a page is about the topic.
 
-A logistic function combines the evidence on the page (`page_evidence`) and, as soon as the crawl has found good pages,
-the similarity to them (`topic_expansion`). `tools/fit_judge.py` fits the coefficients to labelled webs, with 15 % of
+A logistic function combines the evidence on the page (`page_evidence`), the similarity to good pages as soon as the
+crawl has found some (`topic_expansion`), and the evidence on the other pages of the same site (`site_evidence`). `tools/fit_judge.py` fits the coefficients to labelled webs, with 15 % of
 the pages on the topic. So .5 is a sensible threshold for every topic, from the first page on.
 """
 
@@ -14,6 +14,7 @@ from typing import NamedTuple
 from topicrawl.models import JsonValue, Page, PageJudgement
 from topicrawl.relevance.base import UNDOUBTED, is_undoubted
 from topicrawl.relevance.page_evidence import PageEvidence, PageEvidenceExtractor, PageProfile
+from topicrawl.relevance.site_evidence import SiteEvidence
 from topicrawl.relevance.topic_expansion import (
     MIN_SOURCE_COVERAGE,
     MIN_SOURCE_SCORE,
@@ -53,7 +54,9 @@ _METRIC_PARTS = {
     "words": ("words", "phrases", "title"),
     "meaning": ("meaning", "title meaning"),
     "similar pages": ("words of similar pages", "meaning of similar pages"),
+    "site": ("site",),
 }
+_SITE_PART = "site"
 _NO_SINGLE_METRIC = "combination"  # group of the pages that only several metrics together select
 
 
@@ -79,6 +82,7 @@ class TopicJudge:
         self.vsm = vsm
         excluded = vsm.lexicon.extract_terms(tokenise(" ".join(vsm.topic.exclude)))
         self.expansion = TopicExpansion(frozenset(excluded))
+        self.site_evidence = SiteEvidence()
         self._extractors: dict[str, PageEvidenceExtractor] = {}  # language → extractor
         self._cached: tuple[Page, Topic, PageProfile, PageEvidence] | None = None
         self._last_judgement: tuple[Page, Judgement] | None = None
@@ -123,6 +127,8 @@ class TopicJudge:
         if rejected := self.expansion.rejected_weight:
             similarity = profile.cosine(self.expansion.rejected_terms)
             parts = {**parts, "similar to rejected pages": _REJECTED_COEFFICIENT * rejected * similarity}
+        if bonus := self.site_evidence.compute_bonus(page.url):
+            parts = {**parts, _SITE_PART: bonus}
         # Term numbers, and so the order of summation, differ between runs. Rounding hides the difference.
         return Judgement(round(_logistic(sum(parts.values())), 5), parts)
 
@@ -136,7 +142,11 @@ class TopicJudge:
         `profile` saves time if it is known.
         """
         source, is_source = self._describe_page(page, profile)
+        last = self._last_judgement
+        parts = last[1].parts if last is not None and last[0] is page else self.judge(page).parts
+        own_evidence = round(sum(value for name, value in parts.items() if name != _SITE_PART), 5)
         self.expansion.add_page(source, is_source=is_source)
+        self.site_evidence.add_page(page.url, own_evidence)
 
     def learn(self, page: Page, relevant: bool, *, weight: float = 1.0) -> None:
         """Learn from an annotation. Its weight is 1 for a user, and less for a less reliable reviewer."""
@@ -155,12 +165,14 @@ class TopicJudge:
 
     def get_state(self) -> JsonValue:
         """Return what the judge has learned from the pages of the crawl."""
-        return self.expansion.get_state()
+        return {"expansion": self.expansion.get_state(), "sites": self.site_evidence.get_state()}
 
     def restore_state(self, state: JsonValue) -> None:
         """Restore the values of `get_state`."""
-        if state is not None:
-            self.expansion.restore_state(state)
+        if isinstance(state, Mapping):
+            # The state of earlier versions is that of the expansion, without sites.
+            self.expansion.restore_state(state.get("expansion", state))
+            self.site_evidence.restore_state(state.get("sites"))
             self.expansion.check_dimensions(self._get_dimensions())
 
     def export_sources(self) -> Mapping[str, JsonValue]:

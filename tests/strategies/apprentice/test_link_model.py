@@ -236,3 +236,25 @@ def test_links_of_a_page_that_is_named_after_the_topic_score_higher() -> None:
     scores = [mind.pool.get_score(url) for url in ("http://a/1/x", "http://a/2/x", "http://a/fever/x")]
     assert min(scores[0], scores[2]) > 1.5 * scores[1]
     assert dict(mind.explain(Link("http://a/1/x")))["page name"] > 0
+
+
+def test_a_predicted_spelling_of_a_known_page_scores_low() -> None:
+    mind = make_model()
+    names = ("Dengue_fever", "Yellow_fever", "Malaria")
+    for name in names[:2]:
+        url = f"http://a/{name}"
+        learn_visit(mind, page(url, words=WORDS), Link(f"{url}s"))
+    learn_visit(mind, page("http://a/Malaria", words=WORDS))
+    variant = Link("http://a/malaria", source="http://b/", anchor="dengue fever", position=0)
+    other = Link("http://a/mosquito", source="http://b/", anchor="dengue fever", position=1)
+    scores = learn_visit(mind, page("http://b/", variant, other))
+    priorities = mind.score_links([variant, other], scores)
+    assert priorities[0].score < 0.05 < 0.5 < priorities[1].score
+    mind.rescore_links()
+    reasons, score = dict(mind.explain(variant)), mind.pool.get_score(variant.url)
+    assert score < 0.05 < mind.pool.get_score(other.url)
+    assert reasons["known page"] < 0
+    assert sum(reasons.values()) == pytest.approx(log(score / (1 - score)), abs=0.02)
+    restored = make_model()
+    restored.restore_state(mind.get_state())
+    assert dict(restored.explain(variant))["known page"] == reasons["known page"]

@@ -21,6 +21,7 @@ from topicrawl.strategies.apprentice.group_rates import GroupRates
 from topicrawl.strategies.apprentice.link_pool import LinkPool, PoolRows
 from topicrawl.strategies.apprentice.reward import RewardFunction
 from topicrawl.strategies.apprentice.term_rewards import TermRewards
+from topicrawl.strategies.apprentice.url_variants import UrlVariants
 
 #: Prior features of a link with their fixed weights.
 PRIOR_WEIGHTS = {
@@ -44,15 +45,18 @@ GROUP_WEIGHTS = {"siblings": 1.0, "row": 2.0, "directory": 1.0, "host": 0.3}
 _INITIAL_SQUARES = 0.1
 _HALF_PENALTY_REWARD = 2.0  # total reward at which an unrewarded link lowers the learned weights by half
 _PROBABILITY_SCALE = 0.4  # similarity of a page that is relevant with certainty
+_VARIANT_PENALTY = -6.0  # for a URL that is predicted to be another spelling of a known page
 _EXPLORATION = 0.1  # weight of the random deviation of a host's rate (exploration)
 _NOVELTY = 1.5  # weight of the novelty of a host
 _DEPTH_SCALE = 3.0  # scale: a depth of about twenty links counts as 1
+_MAX_LOG_ODDS = 100.0  # larger than that of any waiting URL; a fetched URL has −∞
 _MAX_DISTANCE = 5  # maximum distance to a relevant page; larger distances are equal
 _MAX_IDLE_GROUPS = 20_000
 _MIN_SCORE_CHANGE = 1e-3
 _EXACT_URLS = 500  # number of best URLs with exact scores; others are updated when they come near
 _MAX_NAMED_FEATURES = 6  # maximum number of learned features in an explanation
 _OTHER_FEATURES, _OTHER_LINKS = "other words", "other links"  # names of the remaining parts of an explanation
+_VARIANT = "known page"
 _PART_NAMES = ("known", "neighbours", "learned")  # names of the parts of a score
 _PRIOR_VECTOR = np.array(list(PRIOR_WEIGHTS.values()), np.float32)
 _GROUP_WEIGHT_VALUES = tuple(GROUP_WEIGHTS.values())
@@ -79,6 +83,7 @@ class LinkModelState(Struct, frozen=True):
     # The states of earlier versions have no term rewards. They are learned from now on.
     worth: dict[str, Any] | None = None
     given: PackedValues | None = None
+    variants: dict[str, Any] | None = None
 
 
 class LinkModel:
@@ -96,6 +101,7 @@ class LinkModel:
         self.group_rates = GroupRates()
         self.reward = RewardFunction()
         self.term_rewards = TermRewards()
+        self.url_variants = UrlVariants()
         self.pool = LinkPool(len(PRIOR_WEIGHTS), len(GROUP_WEIGHTS))
         self._max_urls = max_urls
         self.fetch_log: list[tuple[str, str, float | None]] | None = None  # fetches for other workers
@@ -143,6 +149,8 @@ class LinkModel:
         self.term_rewards.track_terms(features.anchor_terms)
         rows = self._build_rows(features, similarity=similarity, reward=reward, distance=distance, depth=links[0].depth)
         parts = self._compute_parts(rows, rows.starts)
+        # A page that is known under another spelling has nothing new.
+        parts[0][self._find_variants([link.url for link in links])] += _VARIANT_PENALTY
         scores = _logistic_array(parts[0] + parts[1] + parts[2]).tolist()
         self.pool.add([link.url for link in links], rows, scores)
         named_parts = (zip(repeat(name), part.tolist()) for name, part in zip(_PART_NAMES, parts, strict=True))
@@ -153,17 +161,26 @@ class LinkModel:
 
     def _record_visit(self, visit: Visit, reward: float | None) -> None:
         """Record a fetch of this worker, and log it for the other workers."""
-        self.record_fetch(visit.link.url, visit.url, reward)
+        if visit.duplicate_of:
+            self.pool.mark_fetched(visit.url, reward)
+        page_url = visit.duplicate_of or visit.url
+        self.record_fetch(visit.link.url, page_url, reward)
         if self.fetch_log is not None:
-            self.fetch_log.append((visit.link.url, visit.url, reward))
+            self.fetch_log.append((visit.link.url, page_url, reward))
 
-    def record_fetch(self, requested_url: str, final_url: str, reward: float | None) -> None:
+    def record_fetch(self, requested_url: str, page_url: str, reward: float | None) -> None:
         """Learn from the known links to a page that this or another worker has fetched, and remove them."""
-        for url in dict.fromkeys((requested_url, final_url)):
+        for url in dict.fromkeys((requested_url, page_url)):
             if reward is not None:
                 for features, known, groups in self.pool.get_rows(url):
                     self._learn_link(features, known, groups, reward)
             self.pool.mark_fetched(url, reward)
+        if reward is not None:
+            self.url_variants.add_page(requested_url, page_url)
+
+    def _find_variants(self, urls: Sequence[str]) -> list[int]:
+        """Return the places of the URLs that are predicted to be other spellings of known pages."""
+        return [place for place, url in enumerate(urls) if self.url_variants.is_known_page(url)]
 
     def _build_rows(
         self, features: LinkFeatures, *, depth: int, similarity: float = 0.0, reward: float = 0.0, distance: int = 0
@@ -237,7 +254,10 @@ class LinkModel:
             if name:
                 contributions[name] = contributions.get(name, 0.0) + share
         contributions[_OTHER_FEATURES] = sums[best] - sum(contributions.values())
-        contributions[_OTHER_LINKS] = _compute_log_odds(self.pool.get_score(link.url)) - sums[best]
+        contributions[_VARIANT] = _VARIANT_PENALTY if self.url_variants.is_known_page(link.url) else 0.0
+        contributions[_OTHER_LINKS] = (
+            _compute_log_odds(self.pool.get_score(link.url)) - sums[best] - contributions[_VARIANT]
+        )
         return tuple((name, round(value, 3)) for name, value in contributions.items() if abs(value) >= 0.0005)
 
     def rescore_links(self) -> Mapping[str, float]:
@@ -249,16 +269,24 @@ class LinkModel:
         known, neighbours, learned = self._compute_parts(rows, starts)
         neighbours = neighbours + _EXPLORATION * self.group_rates.sample_deviations(rows.groups[:, -1])
         neighbours += _NOVELTY * self.group_rates.compute_novelty(rows.groups[:, -1])
-        best = _logistic_array(self.pool.aggregate_by_url(known + neighbours + learned))
+        best = self._penalise_variants(self.pool.aggregate_by_url(known + neighbours + learned))
         current = np.array(self.pool.frontier_scores)
         alive = best > 0
-        cutoff = np.partition(best, -_EXACT_URLS)[-_EXACT_URLS] if len(best) > _EXACT_URLS else 0.0
+        cutoff = _find_cutoff(best)
         moved = alive & (np.abs(best - current) > _MIN_SCORE_CHANGE) & ((best >= cutoff) | (current >= cutoff))
         changed = {}
         for number in np.flatnonzero(moved).tolist():
             changed[self.pool.urls[number]] = self.pool.frontier_scores[number] = float(best[number])
         self._enforce_limits(best)
         return changed
+
+    def _penalise_variants(self, log_odds: Floats) -> Floats:
+        """Return the scores of all URLs. The best ones that are predicted to be known pages get a low score."""
+        if self.url_variants.has_rules:
+            best = np.flatnonzero(log_odds >= max(_find_cutoff(log_odds), -_MAX_LOG_ODDS))
+            variants = self._find_variants([self.pool.urls[number] for number in best.tolist()])
+            log_odds[best[variants]] += _VARIANT_PENALTY
+        return _logistic_array(log_odds)
 
     def _enforce_limits(self, scores: Floats) -> None:
         """Enforce the size limit of the pool: drop the worst fifth of the URLs, and groups without links."""
@@ -284,6 +312,7 @@ class LinkModel:
             "pool": self.pool.get_state(),
             "worth": self.term_rewards.get_state(),
             "given": pack_array(given),
+            "variants": self.url_variants.get_state(),
         }
 
     def restore_state(self, state: Mapping[str, JsonValue]) -> None:
@@ -296,6 +325,8 @@ class LinkModel:
         )
         if saved.worth is not None:
             self.term_rewards.restore_state(saved.worth)
+        if saved.variants is not None:
+            self.url_variants.restore_state(saved.variants)
         self.group_rates.restore_state(saved.rates)
         self.reward.restore_state(saved.reward)
         self.pool.restore_state(saved.pool)
@@ -305,6 +336,11 @@ def _compute_distance(visit: Visit) -> int:
     """Return the distance of an irrelevant page from the last relevant page: one more than that of its parent."""
     payload = visit.priority.payload
     return min((payload if isinstance(payload, int) else 0) + 1, _MAX_DISTANCE)
+
+
+def _find_cutoff(values: Floats) -> float:
+    """Return the smallest of the best values, whose URLs have exact scores."""
+    return float(np.partition(values, -_EXACT_URLS)[-_EXACT_URLS]) if len(values) > _EXACT_URLS else -np.inf
 
 
 def _compute_log_odds(score: float) -> float:
