@@ -81,4 +81,4 @@ class SiteEvidence:
 
 def _get_site(url: str) -> str:
     """Return the host of a URL. The paths of local files have none and belong together."""
-    return url.partition("://")[2].partition("/")[0]
+    return url.partition("//")[2].partition("/")[0]

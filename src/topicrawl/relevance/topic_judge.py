@@ -128,9 +128,18 @@ class TopicJudge:
             similarity = profile.cosine(self.expansion.rejected_terms)
             parts = {**parts, "similar to rejected pages": _REJECTED_COEFFICIENT * rejected * similarity}
         if bonus := self.site_evidence.compute_bonus(page.url):
-            parts = {**parts, _SITE_PART: bonus}
+            parts = {**parts, _SITE_PART: bonus * self._compute_site_share(page, evidence)}
         # Term numbers, and so the order of summation, differ between runs. Rounding hides the difference.
         return Judgement(round(_logistic(sum(parts.values())), 5), parts)
+
+    def _compute_site_share(self, page: Page, evidence: PageEvidence) -> float:
+        """Return how far the evidence of a site counts for a page.
+
+        Many pages of a site may contain one of two units that belong together: in the manual of a database, most pages
+        are not about "full text search in databases". The site counts only for pages that contain the other unit too.
+        """
+        units = self.get_extractor(page).units
+        return 1.0 if units.are_alternatives or len(units.units) < 2 else evidence.coverage**2
 
     def build_profile(self, page: Page) -> PageProfile:
         """Compute the term weights and the vector of a page. They do not depend on the topic."""
