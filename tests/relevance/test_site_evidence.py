@@ -70,14 +70,11 @@ def test_sites_are_part_of_the_state_and_states_of_earlier_versions_have_none() 
     assert old.site_evidence.compute_bonus(url) == 0.0
 
 
-def test_a_site_with_one_of_two_units_raises_only_pages_with_both() -> None:
+def test_a_topic_of_units_that_belong_together_has_no_bonus() -> None:
     judge = TopicJudge(Vsm(Topic.of("full text search in databases")))
     for number in range(12):
         judge.observe(make_page("databases store rows and databases have owners " * 3, f"http://db.example/{number}"))
         for host in ("music.example", "mail.example", "tea.example"):
             judge.observe(make_page(FILLER * 3, f"http://{host}/{number}"))
-    one, both = (
-        judge.judge(make_page(text + FILLER, "http://db.example/new")).parts["site"]
-        for text in ("databases have owners ", "full text search in databases ")
-    )
-    assert both > 3 * one
+    assert judge.site_evidence.compute_bonus("http://db.example/new") > 0
+    assert "site" not in judge.judge(make_page("databases have owners " + FILLER, "http://db.example/new")).parts

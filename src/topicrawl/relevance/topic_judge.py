@@ -127,19 +127,20 @@ class TopicJudge:
         if rejected := self.expansion.rejected_weight:
             similarity = profile.cosine(self.expansion.rejected_terms)
             parts = {**parts, "similar to rejected pages": _REJECTED_COEFFICIENT * rejected * similarity}
-        if bonus := self.site_evidence.compute_bonus(page.url):
-            parts = {**parts, _SITE_PART: bonus * self._compute_site_share(page, evidence)}
+        if bonus := self._compute_site_bonus(page):
+            parts = {**parts, _SITE_PART: bonus}
         # Term numbers, and so the order of summation, differ between runs. Rounding hides the difference.
         return Judgement(round(_logistic(sum(parts.values())), 5), parts)
 
-    def _compute_site_share(self, page: Page, evidence: PageEvidence) -> float:
-        """Return how far the evidence of a site counts for a page.
+    def _compute_site_bonus(self, page: Page) -> float:
+        """Return the bonus of a page for the evidence on the other pages of its site.
 
-        Many pages of a site may contain one of two units that belong together: in the manual of a database, most pages
-        are not about "full text search in databases". The site counts only for pages that contain the other unit too.
+        A topic of several units that belong together has none. Most pages of such a site contain one of the units: in
+        the manual of a database, few pages are about "full text search in databases".
         """
         units = self.get_extractor(page).units
-        return 1.0 if units.are_alternatives or len(units.units) < 2 else evidence.coverage**2
+        is_conjunction = len(units.units) > 1 and not units.are_alternatives
+        return 0.0 if is_conjunction else self.site_evidence.compute_bonus(page.url)
 
     def build_profile(self, page: Page) -> PageProfile:
         """Compute the term weights and the vector of a page. They do not depend on the topic."""
