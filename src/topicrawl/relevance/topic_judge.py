@@ -1,8 +1,9 @@
 """Default relevance model: the probability that a page is about the topic.
 
 A logistic function combines the evidence on the page (`page_evidence`), the similarity to good pages as soon as the
-crawl has found some (`topic_expansion`), and the evidence on the other pages of the same site (`site_evidence`). `tools/fit_judge.py` fits the coefficients to labelled webs, with 15 % of
-the pages on the topic. So .5 is a sensible threshold for every topic, from the first page on.
+crawl has found some (`topic_expansion`), and the evidence on the other pages of the same site (`site_evidence`).
+`tools/fit_judge.py` fits the coefficients to labelled webs, with 15 % of the pages on the topic. So .5 is a sensible
+threshold for every topic, from the first page on.
 """
 
 from __future__ import annotations

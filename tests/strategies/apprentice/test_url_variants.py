@@ -15,9 +15,17 @@ def learn_pairs(variants: UrlVariants, *pairs: tuple[str, str]) -> None:
 @pytest.mark.parametrize(
     ("pairs", "unknown", "known_page"),
     [
-        ([("http://a/b/index.html", "http://a/b/"), ("http://a/c/index.html", "http://a/c/")], "http://a/d", "http://a/d/"),
+        (
+            [("http://a/b/index.html", "http://a/b/"), ("http://a/c/index.html", "http://a/c/")],
+            "http://a/d",
+            "http://a/d/",
+        ),
         ([("http://a/b", "https://www.a/b"), ("http://a/c", "https://www.a/c")], "http://a/d", "https://www.a/d"),
-        ([("http://a/OWLS", "http://a/Owl"), ("http://a/Bats", "http://a/Bat")], "http://a/red%20fox", "http://a/Red_fox"),
+        (
+            [("http://a/OWLS", "http://a/Owl"), ("http://a/Bats", "http://a/Bat")],
+            "http://a/red%20fox",
+            "http://a/Red_fox",
+        ),
         ([("http://a/b?v=1", "http://a/b"), ("http://a/c;s=2", "http://a/c")], "http://a/d?v=9", "http://a/d"),
     ],
 )
