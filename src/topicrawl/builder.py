@@ -31,6 +31,7 @@ from topicrawl.engine.context import CrawlContext, FindDuplicateFunction, OffLoo
 from topicrawl.engine.crawl import Crawl, build_seed_links
 from topicrawl.engine.http_setup import build_http_settings, get_host_delays, open_fetcher
 from topicrawl.engine.identity import build_identity, check_identity
+from topicrawl.engine.import_crawl import ImportCrawl
 from topicrawl.engine.limits import CrawlLimits, StopReason
 from topicrawl.engine.link_filter import LinkFilter
 from topicrawl.engine.link_sources import LinkSourceParser, OffLoopLinkSourceParser
@@ -127,6 +128,24 @@ async def open_recrawl(
         await asyncio.sleep(settings.delay)
 
 
+@asynccontextmanager
+async def open_import(
+    directory: Path, topic: Topic, recording: Recording, settings: Settings
+) -> AsyncIterator[ImportCrawl]:
+    """Open a crawl that visits the pages of a recording instead of the web. Create or extend it in `directory`.
+
+    Links to other pages wait in the frontier for a later crawl with the same settings.
+    """
+    # All pages are judged, without waiting between two pages of a host.
+    changes = {"delay": 0.0, "focus": 0.0, "min_score": 0.0, "sitemaps": False, "reviewer": "", "stop_when_found": 0.0}
+    limits = dict.fromkeys(("pages", "relevant", "host_pages", "domain_pages", "back_links", "descriptions"), 0)
+    offline = dataclasses.replace(settings, **changes, **limits, seconds=0.0)  # type: ignore[arg-type]
+    async with _open_components(
+        directory, topic, (), offline, recording=recording, stored_settings=settings
+    ) as components:
+        yield ImportCrawl(components.crawl, recording)
+
+
 class _RecrawlOptions(NamedTuple):
     """Options of a recrawl."""
 
@@ -151,8 +170,13 @@ async def _open_components(
     *,
     election: Election | None = None,
     recrawl_options: _RecrawlOptions | None = None,
+    recording: Recording | None = None,
+    stored_settings: Settings | None = None,
 ) -> AsyncIterator[_Components]:
-    """Open all components of a crawl, and those of a recrawl if its options are given."""
+    """Open all components of a crawl, and those of a recrawl if its options are given.
+
+    A `recording` replaces the web. `stored_settings` are the settings of the next run, if they differ from `settings`.
+    """
     urls = check_seeds(seeds, settings)
     reviewer_key = _get_reviewer_key() if settings.reviewer else ""
     strategy = strategies.create_strategy(settings.strategy)
@@ -208,6 +232,7 @@ async def _open_components(
             wait_for_more_links=lookup.wait_for_answer if lookup is not None else None,
             submit_scores=score_submitter.submit_scores if score_submitter is not None else None,
             stop_reason=StopReason(stored_reason) if stored_reason in list(StopReason) else None,
+            recording=recording,
         )
         checkpoint = Checkpoint(collection, crawl)
         sink.observers.append(checkpoint)
@@ -215,7 +240,7 @@ async def _open_components(
         if member is not None and score_submitter is not None:
             worker_tasks = member.create_worker_tasks(crawl, score_submitter)
             sink.observers.append(await stack.enter_async_context(worker_tasks))
-        collection.store.set_facts({"settings": _serialize_settings(settings), "stopped": None})
+        collection.store.set_facts({"settings": _serialize_settings(stored_settings or settings), "stopped": None})
         await reopen_failed_links(frontier, collection.store, urls)
         await crawl.add_seeds(build_seed_links(urls))
         steering = await stack.enter_async_context(_run_steering(member, collection, crawl))
@@ -508,6 +533,7 @@ def _build_crawl(
     wait_for_more_links: Callable[[], Awaitable[bool]] | None,
     submit_scores: Callable[[Mapping[str, float]], Awaitable[None]] | None,
     stop_reason: StopReason | None,
+    recording: Recording | None,
 ) -> Crawl:
     """Build the crawl from its components and the counters of earlier runs."""
     settings, strategy, store = base.settings, base.strategy, base.collection.store
@@ -520,14 +546,14 @@ def _build_crawl(
         costly_parser = OffLoopLinkSourceParser(off_loop_parser, link_sources)
     context = CrawlContext(
         frontier=base.frontier,
-        fetch=base.collection.wrap_fetch(sink.fetcher),
+        fetch=base.collection.wrap_fetch(recording or sink.fetcher),
         parse=parse_page,
         relevance=base.judge,
         strategy=strategy,
         sink=sink,
         clock=time.time,
         link_filter=base.link_filter,
-        get_crawl_delay=sink.fetcher.get_delay,
+        get_crawl_delay=sink.fetcher.get_delay if recording is None else None,
         document_reader=document_reader,
         off_loop_parser=costly_parser,
         wait_for_more_links=wait_for_more_links,

@@ -196,7 +196,7 @@ def test_a_revisit_has_the_body_of_the_original_record(tmp_path: Path) -> None:
 
 
 def test_other_record_types_are_skipped(tmp_path: Path) -> None:
-    others = [record("http://x.test/", b"GET / HTTP/1.1\r\n\r\n", kind) for kind in ("request", "metadata", "resource")]
+    others = [record("http://x.test/", b"GET / HTTP/1.1\r\n\r\n", kind) for kind in ("request", "metadata", "dns")]
     web = Recording(
         write_warc(tmp_path, *others, record("dns:a.test", b"1.2.3.4"), page_record("http://a.test/", b"a"), *others)
     )

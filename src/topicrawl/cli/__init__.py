@@ -16,6 +16,7 @@ from topicrawl.errors import TopicrawlError, find_resource_error
 COMMANDS = {
     "seeds": ("topicrawl.cli.seeds", "Find the seed pages of a topic by a vote of search engines."),
     "crawl": ("topicrawl.cli.crawl", "Crawl the web for a topic into a directory, or resume a crawl."),
+    "import": ("topicrawl.cli.import_pages", "Judge and store the pages of WARC, ARC and WACZ files."),
     "topic": ("topicrawl.cli.topic", "Write a topic to a file that you can edit, and try it on pages."),
     "status": ("topicrawl.cli.status", "Show the progress of a crawl."),
     "why": ("topicrawl.cli.why", "Explain why a page was fetched or was not fetched."),

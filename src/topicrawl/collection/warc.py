@@ -113,6 +113,12 @@ def build_metadata(refers_to: str, at: float, payload: bytes, random: Random) ->
     return _compress_record(f"{fields}Content-Type: application/json\r\n", b"", payload)
 
 
+def build_capture(kind: str, url: str, at: float, block: bytes, *, content_type: str, random: Random) -> bytes:
+    """Return a record with a captured response or resource, as a gzip member."""
+    fields = f"{_format_fields(kind, _make_urn(random), _format_date(at))}WARC-Target-URI: {_escape_uri(url)}\r\n"
+    return _compress_record(f"{fields}Content-Type: {_CONTROL_CHARACTERS.sub(' ', content_type)}\r\n", b"", block)
+
+
 def read_record_id(member: bytes) -> str:
     """Return the identifier of the record in a gzip member. Raise `DamagedError` if the member is damaged.
 

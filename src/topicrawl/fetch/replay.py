@@ -34,7 +34,7 @@ from topicrawl.models import Failure, Link, Response
 from topicrawl.urls import canonicalize_url
 
 _WARC_SUFFIXES = (".warc", ".warc.gz")
-_RECORD_TYPES = ("response", "revisit", "conversion")
+_RECORD_TYPES = ("response", "resource", "revisit", "conversion")
 
 
 class RecordingIndex(NamedTuple):
@@ -52,14 +52,20 @@ class RecordingIndex(NamedTuple):
 class Recording:
     """A `FetchFunction` that answers from the WARC files of a directory or of its `warc` folder.
 
+    With `keeps_wire`, the responses contain the recorded bytes, for archives.
     `damage` is empty, or one line that names the files that could only be read in part. The constructor raises
     `RecordingError` if there are no readable responses.
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], *, max_bytes: int = 10 * 1024 * 1024, index: RecordingIndex | None = None
+        self,
+        path: str | os.PathLike[str],
+        *,
+        max_bytes: int = 10 * 1024 * 1024,
+        index: RecordingIndex | None = None,
+        keeps_wire: bool = False,
     ) -> None:
-        self._max_bytes = max_bytes
+        self._max_bytes, self._keeps_wire = max_bytes, keeps_wire
         self._files = list_warc_files(Path(path))
         self._response_offsets: dict[str, tuple[int, int]] = dict(index.response_offsets) if index is not None else {}
         self._text_offsets: dict[str, tuple[int, int]] = dict(index.text_offsets) if index is not None else {}
@@ -123,7 +129,8 @@ class Recording:
             return Response(url, url, failure=Failure.NOT_RECORDED, detail="not in the recording")
         number = place[0]
         try:
-            response = parse_response_record(self._read_record(place), url, self._max_bytes)
+            record = self._read_record(place)
+            response = parse_response_record(record, url, self._max_bytes, keeps_wire=self._keeps_wire)
             text = self._text_offsets.get(url)
             # Other tools write conversion records for web pages too; these pages are parsed from their HTML.
             if text is None or response.failure is not None or not _is_converted(response):
@@ -155,7 +162,7 @@ class Recording:
                 url = _parse_target_uri(fields.get("warc-target-uri", "")) if kind in _RECORD_TYPES else None
                 if url is None:
                     continue
-                if kind == "response":
+                if kind in ("response", "resource"):
                     self._response_offsets[url] = (number, offset)
                     self._text_offsets.pop(url, None)
                 elif kind == "conversion":

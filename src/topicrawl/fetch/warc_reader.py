@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from isal import igzip_lib, isal_zlib
+from msgspec.structs import replace
 
 from topicrawl.fetch.decoding import BodyTooLarge, DecodingError, decode_body, decode_chunked
 from topicrawl.fetch.headers import normalize_headers
+from topicrawl.fetch.http_parser import ResponseError, ResponseParser
 from topicrawl.fetch.http_status import classify_status
-from topicrawl.models import Failure, ReadableDocument, Response
+from topicrawl.models import Failure, ReadableDocument, Response, WireResponse
 
 #: Space for the headers of a record, in addition to its body.
 _MAX_HEADER_BYTES = 256 * 1024
@@ -59,7 +61,7 @@ def read_record(path: Path, offset: int, limit: int) -> bytes:
         if first.startswith(_GZIP_MAGIC):
             return _read_gzip_member(first, file, limit + _MAX_HEADER_BYTES)
         head, block = _read_header(first, file)
-        size = _get_content_length(_parse_fields(head))
+        size = _get_content_length(parse_fields(head))
         if size > limit + _MAX_HEADER_BYTES:
             raise BodyTooLarge
         while len(block) < size and (more := file.read(size - len(block))):
@@ -67,29 +69,66 @@ def read_record(path: Path, offset: int, limit: int) -> bytes:
         return head + _HEADER_END + block
 
 
-def parse_response_record(record: bytes, url: str, limit: int) -> Response:
+def parse_response_record(record: bytes, url: str, limit: int, *, keeps_wire: bool = False) -> Response:
     """Parse the HTTP response in a response record, including the failure that its status or body implies.
 
+    A resource record counts as a response with status 200 and its media type. With `keeps_wire`, the response contains
+    the recorded bytes, unless they contradict their headers.
     Raise `DamagedRecord` if the record is truncated, and `BodyTooLarge` if the decoded body exceeds `limit`.
     """
     start = record.find(_HEADER_END) + len(_HEADER_END)
-    fields = _parse_fields(record[:start])
+    fields = parse_fields(record[:start])
     end = start + _get_content_length(fields)
     if len(record) < end:
         raise DamagedRecord
+    if fields.get("warc-type") == "resource":
+        return _build_resource_response(fields, record[start:end], url, limit)
     split = record.find(_HEADER_END, start, end)
     split = end if split < 0 else split
     line, _, rest = record[start:split].partition(b"\n")
     words = line.split(None, 2)
     status = int(words[1]) if len(words) > 1 and words[1].isdigit() and len(words[1]) == 3 else 0
-    headers = _parse_fields(b"\n" + rest)
+    headers = parse_fields(b"\n" + rest)
     failure, detail, body = classify_status(status), "", b""
     if failure is not None:
         detail = f"status {status}"
     elif 200 <= status < 300:
         failure, detail, body = _decode_payload(record[split + len(_HEADER_END) : end], headers, limit)
     at = _parse_date(fields.get("warc-date", ""))
-    return Response(url, url, status, headers, body, at, failure=failure, detail=detail)
+    response = Response(url, url, status, headers, body, at, failure=failure, detail=detail)
+    return replace(response, wire=_find_wire(record[start:end], response)) if keeps_wire else response
+
+
+def _build_resource_response(fields: Mapping[str, str], body: bytes, url: str, limit: int) -> Response:
+    """Return the file in a resource record as a response."""
+    if len(body) > limit:
+        raise BodyTooLarge
+    headers, at = {"content-type": fields.get("content-type", "")}, _parse_date(fields.get("warc-date", ""))
+    if not body:
+        return Response(url, url, 200, headers, b"", at, failure=Failure.EMPTY, detail="the body is empty")
+    return Response(url, url, 200, headers, body, at)
+
+
+def _find_wire(block: bytes, response: Response) -> WireResponse | None:
+    """Return a recorded response as it was sent; None if it is a failure, or if its body was changed by its recorder.
+
+    Some recorders decode the body but keep the headers that described its encoding.
+    """
+    if response.failure is not None:
+        return None
+    parser = ResponseParser(max_header_bytes=_MAX_HEADER_BYTES)
+    try:
+        parser.feed(block)
+        if not parser.is_complete:
+            parser.feed_end()
+        assert parser.head is not None
+        encoding = ",".join((parser.head.headers.get("content-encoding", ""), *parser.transfer_encodings))
+        body = decode_body(b"".join(parser.parts), encoding, limit=max(len(response.body), 1))
+    except (ResponseError, EOFError, DecodingError, BodyTooLarge):
+        return None
+    head = parser.head.raw
+    is_same = block.startswith(head) and (body == response.body or not 200 <= response.status < 300)
+    return WireResponse(head, block[len(head) :]) if is_same else None
 
 
 def parse_conversion_record(record: bytes) -> ReadableDocument:
@@ -98,7 +137,7 @@ def parse_conversion_record(record: bytes) -> ReadableDocument:
     Raise `DamagedRecord` if the record is truncated.
     """
     start = record.find(_HEADER_END) + len(_HEADER_END)
-    fields = _parse_fields(record[:start])
+    fields = parse_fields(record[:start])
     end = start + _get_content_length(fields)
     if len(record) < end:
         raise DamagedRecord
@@ -126,7 +165,7 @@ def _scan_gzip(file: BinaryIO) -> Iterator[tuple[int, Mapping[str, str]]]:
             data = stream.unused_data if stream.eof else file.read(_READ_SIZE)
             if not data and not stream.eof:
                 raise DamagedRecord
-        fields = _parse_fields(head.partition(_HEADER_END)[0])
+        fields = parse_fields(head.partition(_HEADER_END)[0])
         if size > head.find(_HEADER_END) + 2 * len(_HEADER_END) + _get_content_length(fields):
             raise SingleGzipStream
         yield offset, fields
@@ -141,7 +180,7 @@ def _scan_uncompressed(file: BinaryIO) -> Iterator[tuple[int, Mapping[str, str]]
     while offset < end:
         file.seek(offset)
         head, _ = _read_header(file.read(_READ_SIZE), file)
-        fields = _parse_fields(head)
+        fields = parse_fields(head)
         after = offset + len(head) + len(_HEADER_END) + _get_content_length(fields)
         if after > end:
             raise DamagedRecord
@@ -201,8 +240,8 @@ def _decode_payload(body: bytes, headers: Mapping[str, str], limit: int) -> tupl
     return (None, "", body) if body else (Failure.EMPTY, "the body is empty", b"")
 
 
-def _parse_fields(head: bytes) -> dict[str, str]:
-    """Parse header fields; the first line (WARC version or HTTP status) is skipped."""
+def parse_fields(head: bytes) -> dict[str, str]:
+    """Parse header fields of a WARC record or of HTTP; the first line (WARC version or HTTP status) is skipped."""
     pairs: list[tuple[str, str]] = []
     for line in head.decode("utf-8", "surrogateescape").split("\n")[1:]:
         name, colon, value = line.partition(":")
