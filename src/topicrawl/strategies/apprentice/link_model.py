@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from topicrawl.ml.online import Floats, Hashes, Ids, OnlineLogisticRegression, logistic
 from topicrawl.models import JsonValue, Link, Page, Priority, Visit
+from topicrawl.relevance.site_evidence import SiteEvidence
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.serialization import PackedValues, pack_array, unpack_array
 from topicrawl.strategies.apprentice.feature_names import name_features
@@ -45,6 +46,7 @@ GROUP_WEIGHTS = {"siblings": 1.0, "row": 2.0, "directory": 1.0, "host": 0.3}
 _INITIAL_SQUARES = 0.1
 _HALF_PENALTY_REWARD = 2.0  # total reward at which an unrewarded link lowers the learned weights by half
 _PROBABILITY_SCALE = 0.4  # similarity of a page that is relevant with certainty
+_SITE_WEIGHT = 0.5  # weight of the evidence on the other pages of the link's host
 _VARIANT_PENALTY = -10.0  # for a URL that is predicted to be another spelling of a known page
 _EXPLORATION = 0.1  # weight of the random deviation of a host's rate (exploration)
 _NOVELTY = 1.5  # weight of the novelty of a host
@@ -56,7 +58,7 @@ _MIN_SCORE_CHANGE = 1e-3
 _EXACT_URLS = 500  # number of best URLs with exact scores; others are updated when they come near
 _MAX_NAMED_FEATURES = 6  # maximum number of learned features in an explanation
 _OTHER_FEATURES, _OTHER_LINKS = "other words", "other links"  # names of the remaining parts of an explanation
-_VARIANT = "known page"
+_VARIANT, _SITE = "known page", "site"
 _PART_NAMES = ("known", "neighbours", "learned")  # names of the parts of a score
 _PRIOR_VECTOR = np.array(list(PRIOR_WEIGHTS.values()), np.float32)
 _GROUP_WEIGHT_VALUES = tuple(GROUP_WEIGHTS.values())
@@ -69,6 +71,15 @@ class PageScores(NamedTuple):
     page: Page | None
     distance: int  # distance from the last relevant page
     priorities: Mapping[tuple[str, int], Priority]  # by URL and position, without links that the pool has no room for
+
+
+class FetchRecord(NamedTuple):
+    """A fetch that other workers learn from."""
+
+    requested_url: str
+    page_url: str  # of the original if the page is a duplicate
+    reward: float | None  # None: there is no page
+    relevance: float | None  # None: the page is known already
 
 
 class LinkModelState(Struct, frozen=True):
@@ -84,6 +95,7 @@ class LinkModelState(Struct, frozen=True):
     worth: dict[str, Any] | None = None
     given: PackedValues | None = None
     variants: dict[str, Any] | None = None
+    sites: dict[str, Any] | None = None
 
 
 class LinkModel:
@@ -102,9 +114,10 @@ class LinkModel:
         self.reward = RewardFunction()
         self.term_rewards = TermRewards()
         self.url_variants = UrlVariants()
+        self.site_evidence = SiteEvidence()
         self.pool = LinkPool(len(PRIOR_WEIGHTS), len(GROUP_WEIGHTS))
         self._max_urls = max_urls
-        self.fetch_log: list[tuple[str, str, float | None]] | None = None  # fetches for other workers
+        self.fetch_log: list[FetchRecord] | None = None  # fetches for other workers
 
     def learn_links(self, links: Iterable[tuple[Link, float]]) -> None:
         """Learn from links to example pages with the rewards of the pages, before the first page."""
@@ -116,6 +129,7 @@ class LinkModel:
     def _learn_link(self, features: Hashes, priors: Floats, groups: Ids, reward: float) -> None:
         """Learn that a link with these features led to a page with this reward."""
         before = float(priors @ _PRIOR_VECTOR) + self.group_rates.compute_weighted_rate(groups, _GROUP_WEIGHT_VALUES)
+        before += float(self._compute_site_scores(groups[-1:])[0])
         # Before the first relevant page every followed link fails, also the ones that lead towards the topic.
         total = self.group_rates.total_reward
         self.regression.learn(features, before, reward, penalty_share=total / (total + _HALF_PENALTY_REWARD))
@@ -163,20 +177,23 @@ class LinkModel:
         """Record a fetch of this worker, and log it for the other workers."""
         if visit.duplicate_of:
             self.pool.mark_fetched(visit.url, reward)
-        page_url = visit.duplicate_of or visit.url
-        self.record_fetch(visit.link.url, page_url, reward)
+        relevance = None if visit.page is None else visit.relevance or 0.0
+        fetch = FetchRecord(visit.link.url, visit.duplicate_of or visit.url, reward, relevance)
+        self.record_fetch(fetch)
         if self.fetch_log is not None:
-            self.fetch_log.append((visit.link.url, page_url, reward))
+            self.fetch_log.append(fetch)
 
-    def record_fetch(self, requested_url: str, page_url: str, reward: float | None) -> None:
+    def record_fetch(self, fetch: FetchRecord) -> None:
         """Learn from the known links to a page that this or another worker has fetched, and remove them."""
-        for url in dict.fromkeys((requested_url, page_url)):
-            if reward is not None:
+        for url in dict.fromkeys((fetch.requested_url, fetch.page_url)):
+            if fetch.reward is not None:
                 for features, known, groups in self.pool.get_rows(url):
-                    self._learn_link(features, known, groups, reward)
-            self.pool.mark_fetched(url, reward)
-        if reward is not None:
-            self.url_variants.add_page(requested_url, page_url)
+                    self._learn_link(features, known, groups, fetch.reward)
+            self.pool.mark_fetched(url, fetch.reward)
+        if fetch.reward is not None:
+            self.url_variants.add_page(fetch.requested_url, fetch.page_url)
+        if fetch.relevance is not None:
+            self.site_evidence.add_page(fetch.page_url, _compute_log_odds(fetch.relevance))
 
     def _find_variants(self, urls: Sequence[str]) -> list[int]:
         """Return the places of the URLs that are predicted to be other spellings of known pages."""
@@ -205,7 +222,15 @@ class LinkModel:
     def _compute_parts(self, rows: PoolRows, starts: NDArray[np.int64]) -> tuple[Floats, Floats, Floats]:
         """Return the three parts of the scores: prior, group rates and learned weights."""
         learned = self.regression.score_examples(rows.features, starts, rows.lengths)
-        return rows.priors @ _PRIOR_VECTOR, self.group_rates.compute_rates(rows.groups) @ _GROUP_WEIGHT_VECTOR, learned
+        rates = self.group_rates.compute_rates(rows.groups) @ _GROUP_WEIGHT_VECTOR
+        return rows.priors @ _PRIOR_VECTOR, rates + self._compute_site_scores(rows.groups[:, -1]), learned
+
+    def _compute_site_scores(self, hosts: Ids) -> Floats:
+        """Return the part of each link that depends on the evidence on the pages of its host."""
+        distinct, places = np.unique(hosts, return_inverse=True)
+        names = self.group_rates.names
+        bonus = [self.site_evidence.compute_bonus(f"//{names[number]}/") for number in distinct.tolist()]
+        return (_SITE_WEIGHT * np.array(bonus, np.float32))[places]
 
     def describe_unlearned_page(self, visit: Visit) -> PageScores:
         """Return the record of a page that the model does not learn from: its links have no computed priorities."""
@@ -235,10 +260,12 @@ class LinkModel:
         rows = self.pool.get_rows(link.url)
         if not rows:
             return ()
+        site = _SITE_WEIGHT * self.site_evidence.compute_bonus(link.url)
         sums = [
             float(known @ _PRIOR_VECTOR)
             + self.group_rates.compute_weighted_rate(groups, _GROUP_WEIGHT_VALUES)
             + self.regression.score_example(flat)
+            + site
             for flat, known, groups in rows
         ]
         best = int(np.argmax(sums))
@@ -247,6 +274,7 @@ class LinkModel:
         contributions |= zip(
             GROUP_WEIGHTS, (self.group_rates.compute_rates(groups) * _GROUP_WEIGHT_VECTOR).tolist(), strict=True
         )
+        contributions[_SITE] = site
         shares = self.regression.score_features(features)
         strongest = np.argsort(-np.abs(shares), kind="stable")[:_MAX_NAMED_FEATURES]
         names = name_features(features[strongest], self._feature_extractor.get_texts_by_hash(link))
@@ -313,6 +341,7 @@ class LinkModel:
             "worth": self.term_rewards.get_state(),
             "given": pack_array(given),
             "variants": self.url_variants.get_state(),
+            "sites": self.site_evidence.get_state(),
         }
 
     def restore_state(self, state: Mapping[str, JsonValue]) -> None:
@@ -327,6 +356,7 @@ class LinkModel:
             self.term_rewards.restore_state(saved.worth)
         if saved.variants is not None:
             self.url_variants.restore_state(saved.variants)
+        self.site_evidence.restore_state(saved.sites)
         self.group_rates.restore_state(saved.rates)
         self.reward.restore_state(saved.reward)
         self.pool.restore_state(saved.pool)

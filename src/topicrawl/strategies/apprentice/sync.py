@@ -10,7 +10,7 @@ with the snapshot of another worker.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from topicrawl.ml.online import OnlineLogisticRegression
 from topicrawl.models import JsonValue
 from topicrawl.serialization import pack_array, pack_texts, unpack_array, unpack_texts
-from topicrawl.strategies.apprentice.link_model import LinkModel
+from topicrawl.strategies.apprentice.link_model import FetchRecord, LinkModel
 
 _NO_REWARD = -1.0  # reward of a URL without a page
 
@@ -52,11 +52,10 @@ class LinkModelSync:
         bins = self._link_model.reward.get_counts() - self._exported_bins
         changed_bins = np.flatnonzero(bins).astype(np.int32)
         delta: dict[str, JsonValue] = {
-            "asked": pack_texts([requested for requested, _, _ in visited]),
-            "found": pack_texts(["" if final == requested else final for requested, final, _ in visited]),
-            "rewards": pack_array(
-                np.array([_NO_REWARD if reward is None else reward for _, _, reward in visited], np.float32)
-            ),
+            "asked": pack_texts([fetch.requested_url for fetch in visited]),
+            "found": pack_texts(["" if each.page_url == each.requested_url else each.page_url for each in visited]),
+            "rewards": _pack_optional([fetch.reward for fetch in visited]),
+            "relevance": _pack_optional([fetch.relevance for fetch in visited]),
             "slots": pack_array(slots),
             "weights": pack_array((model.weights - model.prior_weights - self._exported_weights)[slots]),
             "squares": pack_array((model.gradient_squares - self._exported_squares)[slots]),
@@ -84,11 +83,14 @@ class LinkModelSync:
         brain.reward.add_counts(dict(zip(changed_bins.tolist(), pages.tolist(), strict=True)))
         self._exported_bins[changed_bins] += pages
         brain.group_rates.apply_delta(fields["rates"])
-        rewards = unpack_array(fields["rewards"], np.float32).tolist()
-        for requested, final, reward in zip(
-            unpack_texts(fields["asked"]), unpack_texts(fields["found"]), rewards, strict=True
-        ):
-            brain.record_fetch(requested, final or requested, None if reward == _NO_REWARD else reward)
+        columns = (
+            unpack_texts(fields["asked"]),
+            unpack_texts(fields["found"]),
+            _unpack_optional(fields["rewards"]),
+            _unpack_optional(fields["relevance"]),
+        )
+        for requested, final, reward, relevance in zip(*columns, strict=True):
+            brain.record_fetch(FetchRecord(requested, final or requested, reward, relevance))
 
     def rescore_links(self) -> Mapping[str, float]:
         """Return new scores of the waiting links that this worker has found."""
@@ -117,3 +119,13 @@ class LinkModelSync:
         brain.group_rates.export_delta()
         brain.fetch_log = []
         self._mark_exported()
+
+
+def _pack_optional(values: Sequence[float | None]) -> JsonValue:
+    """Return numbers as plain values. None becomes a number that is neither a reward nor a relevance."""
+    return pack_array(np.array([_NO_REWARD if value is None else value for value in values], np.float32))
+
+
+def _unpack_optional(values: JsonValue) -> list[float | None]:
+    """Return the numbers of `_pack_optional`."""
+    return [None if value == _NO_REWARD else value for value in unpack_array(values, np.float32).tolist()]
