@@ -15,7 +15,7 @@ from tests.helpers.previous_version import extract_fixture, run_topicrawl, serve
 from topicrawl.collection import queries
 from topicrawl.collection.annotations import AnnotationLabel, list_current_annotations, undo_last_action
 from topicrawl.collection.commands import CommandKind, list_commands
-from topicrawl.collection.review import label_group, load_candidates
+from topicrawl.collection.review import build_groups, find_group, label_group, load_candidates
 from topicrawl.collection.review_report import build_review_report
 from topicrawl.collection.store import SCHEMA, CollectionStore
 from topicrawl.frontier.sqlite.file import FRONTIER_SCHEMA
@@ -122,7 +122,8 @@ def test_pages_without_a_stored_judgement_are_reviewed_by_their_relevance(crawl:
 def test_the_upgraded_collection_accepts_a_group_decision(crawl: Path) -> None:
     store = CollectionStore(crawl / "topicrawl.sqlite")
     try:
-        decision = label_group(store, "relevance", AnnotationLabel.IRRELEVANT, 0.16, at=1.8e9)
+        groups = build_groups(load_candidates(store, 0.16), 0.16)
+        decision = label_group(store, find_group(groups, "relevance"), AnnotationLabel.IRRELEVANT, at=1.8e9)
         assert decision.pages == 2
         assert queries.count_relevant_pages(store, 0.16) == (24, 4)
     finally:

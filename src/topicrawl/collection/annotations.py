@@ -76,7 +76,7 @@ MAX_ANNOTATOR_LENGTH = 60  # characters of a name
 
 
 def clean_annotator(name: str) -> str:
-    """Return the name of an annotator in one line. Raise `UsageError` if it is too long.
+    r"""Return the name of an annotator in one line. Raise `UsageError` if it is too long.
 
     >>> clean_annotator("  Ann \n Lee ")
     'Ann Lee'
