@@ -102,10 +102,8 @@ def test_refusal_is_html_for_browsers_and_plain_text_for_programs(client: WebCli
 
 
 def test_every_path_requires_the_token(locked: WebClient) -> None:
-    for path in ("/", "/c/owls", "/api/collections", "/?token=wrong", "/?token="):
+    for path in ("/", "/c/owls", "/api/collections", "/static/app.css", "/?token=wrong", "/?token="):
         assert locked.get(path).status == 401, path
-    # The page that asks for the token has a style sheet.
-    assert locked.get("/static/app.css").status == 200
     assert locked.send_request("GET", "/", authorization="Bearer wrong").status == 401
     assert locked.send_request("GET", "/", cookie="topicrawl=wrong").status == 401
 
