@@ -11,18 +11,21 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
+from prometheus_client import CollectorRegistry
+from tests.helpers.markers import LONG
 from tests.helpers.redis_server import running
 
 from topicrawl import cli
 from topicrawl.cli import crawl_metrics
 from topicrawl.frontier.redis.address import PASSWORD_FILE_VARIABLE, strip_password
 from topicrawl.frontier.redis.server import connect_redis
+from topicrawl.metrics import serve_metrics
 
 yaml = pytest.importorskip("yaml", reason="PyYAML is not installed: make install")
 DEPLOY = Path(__file__).parent.parent / "deploy"
@@ -99,6 +102,69 @@ def test_compose_matches_the_published_schema() -> None:
     words = ["check-jsonschema", "--builtin-schema", "vendor.compose-spec", str(DEPLOY / "compose.yaml")]
     result = subprocess.run(words, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout
+
+
+def read_instructions(path: Path) -> list[tuple[str, str]]:
+    """Return the instructions of a Dockerfile with their arguments, with continued lines joined."""
+    text = re.sub(r"\\\n", " ", re.sub(r"(?m)^#.*\n", "", path.read_text("utf-8")))
+    return [(line.split(maxsplit=1)[0], line.split(maxsplit=1)[1]) for line in text.splitlines() if line.strip()]
+
+
+def test_dockerfile_follows_the_rules_for_images() -> None:
+    instructions = read_instructions(DEPLOY / "Dockerfile")
+    names = [name for name, _ in instructions]
+    last_stage = instructions[len(names) - 1 - names[::-1].index("FROM") :]
+    arguments = {name: value for name, value in last_stage if name != "RUN"}
+    assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", arguments["USER"]), "a numeric user other than root"
+    assert arguments["VOLUME"] == arguments["WORKDIR"] == "/data"
+    assert json.loads(arguments["ENTRYPOINT"]) == ["topicrawl"]
+    assert "ADD" not in names
+    for image in (value.split()[0] for name, value in instructions if name == "FROM"):
+        assert re.search(r":\d+\.\d+", image), f"{image} has no version"
+    for command in (value for name, value in instructions if name == "RUN"):
+        if "apt-get install" in command:
+            assert "--no-install-recommends" in command
+            assert "rm -rf /var/lib/apt/lists/*" in command
+        assert "pip " not in command or "--no-cache-dir" in command
+    ignored = (DEPLOY.parent / ".dockerignore").read_text().splitlines()
+    for sources in (value.split()[:-1] for name, value in instructions if name == "COPY"):
+        for source in sources:
+            assert (DEPLOY.parent / source).exists(), source
+            assert f"!{source}" in ignored, f"{source} is not sent to Docker"
+
+
+def test_healthcheck_of_the_image_asks_the_metrics_server() -> None:
+    arguments = dict(read_instructions(DEPLOY / "Dockerfile"))
+    script = json.loads(arguments["HEALTHCHECK"].partition("CMD")[2])[1]
+    assert f"deploy/healthcheck.py {script}" in [
+        value for name, value in read_instructions(DEPLOY / "Dockerfile") if name == "COPY"
+    ]
+    port = arguments["ENV"].rpartition(":")[2]
+    spec = spec_from_file_location("healthcheck", DEPLOY / "healthcheck.py")
+    assert spec is not None
+    assert spec.loader is not None
+    healthcheck = module_from_spec(spec)
+    spec.loader.exec_module(healthcheck)
+    path = healthcheck.PORTS[int(port)]
+    with serve_metrics("127.0.0.1:0", CollectorRegistry()) as address:
+        served = int(address.rpartition(":")[2].partition("/")[0])
+        assert healthcheck.answers(served, path)
+    assert not healthcheck.answers(served, path)
+
+
+@pytest.mark.skipif(
+    shutil.which("docker") is None or subprocess.run(["docker", "info"], capture_output=True, check=False).returncode,
+    reason="no Docker daemon is running",
+)
+@LONG
+def test_docker_builds_the_image_and_accepts_the_compose_file(tmp_path: Path) -> None:
+    build = ["docker", "build", "--quiet", "-f", str(DEPLOY / "Dockerfile"), "-t", "topicrawl:test", str(DEPLOY.parent)]
+    assert subprocess.run(build, check=False).returncode == 0
+    version = subprocess.run(["docker", "run", "--rm", "topicrawl:test", "--version"], capture_output=True, check=True)
+    assert b"topicrawl" in version.stdout
+    environment = {**os.environ, "TOPIC": "owls", "SEED": "https://a.example/", "CONTACT": "me@a.example"}
+    check = ["docker", "compose", "-f", str(DEPLOY / "compose.yaml"), "config", "--quiet"]
+    assert subprocess.run(check, env=environment, check=False).returncode == 0
 
 
 def test_manifest_references_exist() -> None:
