@@ -6,10 +6,13 @@ are the number of pages above a threshold and the mean similarity.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import hypot
 from pathlib import Path
+
+from msgspec import DecodeError, Struct
+from msgspec import json as msgspec_json
 
 from topicrawl import parse
 from topicrawl.collection.archive import WarcArchive
@@ -17,7 +20,7 @@ from topicrawl.collection.directory import load_crawl_topic
 from topicrawl.collection.store import CollectionStore, StoredVisit
 from topicrawl.errors import CollectionError, DamagedError, UsageError
 from topicrawl.fetch.replay import Recording
-from topicrawl.lab.measures import average_similarity, harvest_ratio
+from topicrawl.lab.measures import average_similarity, harvest_ratio, precision_rate
 from topicrawl.models import Link, Page, Response
 from topicrawl.text.lexicon import LanguageLexicon
 from topicrawl.text.tokenizer import tokenise
@@ -65,6 +68,59 @@ class StoredCrawl:
         """Close the archive and the store."""
         self._archive.close()
         self._store.close()
+
+
+class RecordedRun:
+    """Read-only access to the pages of a simulated crawl: the visits that `topicrawl lab run --out` wrote, and its web.
+
+    It has the methods of `StoredCrawl`. The visits do not contain the topic, so a page counts as accepted from the
+    default threshold on.
+    """
+
+    def __init__(self, path: Path, recording: Recording) -> None:
+        self.topic = Topic.of("run")
+        self.unreadable: list[str] = []
+        self._recording = recording
+        self._visits: list[RecordedVisit] = []
+        try:
+            with path.open("rb") as file:
+                for number, line in enumerate(file, 1):
+                    try:
+                        visit = msgspec_json.decode(line, type=RecordedVisit)
+                    except DecodeError as error:
+                        raise UsageError(f"{path}:{number}: not a visit of `topicrawl lab run`: {error}") from error
+                    if visit.failure is None:
+                        self._visits.append(visit)
+        except OSError as error:
+            raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+
+    def iter_pages(self) -> Iterator[tuple[RecordedVisit, Page]]:
+        """Yield every page with its visit, in fetch order. Pages that are not in the recording are skipped."""
+        for visit in self._visits:
+            page = self.get_page(visit.url)
+            if page is not None:
+                yield visit, page
+            else:
+                self.unreadable.append(visit.url)
+
+    def iter_visits(self) -> Iterator[RecordedVisit]:
+        """Yield the visits without a failure."""
+        return iter(self._visits)
+
+    def get_page(self, url: str) -> Page | None:
+        """Return the page with this URL, or None if the recording has none."""
+        return parse_page(self._recording.get_response(url), url) if self._recording.contains(url) else None
+
+    def close(self) -> None:
+        """Do nothing: a recording needs not be closed."""
+
+
+class RecordedVisit(Struct):
+    """A line that `topicrawl lab run` wrote."""
+
+    url: str
+    relevance: float | None = None
+    failure: str | None = None
 
 
 def parse_page(response: Response, url: str) -> Page | None:
@@ -116,6 +172,8 @@ class EvaluationResult:
     threshold: float
     judged: int  # number of readable pages judged relevant
     similarities: list[float] = field(repr=False)  # of each page, in fetch order
+    judged_steps: list[int] = field(default_factory=list, repr=False)  # numbers of the pages that are judged themselves
+    accepted: int = 0  # number of pages that the crawl judges relevant
 
     @property
     def pages(self) -> int:
@@ -126,6 +184,16 @@ class EvaluationResult:
     def relevant(self) -> int:
         """Number of pages whose similarity to a page judged relevant is above the threshold."""
         return sum(value > self.threshold for value in self.similarities)
+
+    @property
+    def unjudged_relevant(self) -> int:
+        """Number of pages above the threshold that are not judged pages themselves."""
+        return self.relevant - sum(self.similarities[step - 1] > self.threshold for step in self.judged_steps)
+
+    @property
+    def precision_rate(self) -> float:
+        """Share of pages that the crawl judges relevant (Safran et al. 2012, equation 6)."""
+        return precision_rate(self.accepted, self.pages)
 
     @property
     def harvest_ratio(self) -> float:
@@ -155,7 +223,7 @@ class EvaluationResult:
 
 
 def load_judged_pages(
-    urls: Sequence[str], crawl: StoredCrawl, recording: Recording | None = None
+    urls: Sequence[str], crawl: StoredCrawl | RecordedRun, recording: Recording | None = None
 ) -> tuple[list[Page], list[str]]:
     """Load pages by URL from the crawl or else from a recorded web. Return them with the URLs found in neither."""
     pages, missing = [], []
@@ -170,7 +238,9 @@ def load_judged_pages(
     return pages, missing
 
 
-def evaluate_crawl(crawl: StoredCrawl, judged: Sequence[Page], threshold: float = 0.75) -> EvaluationResult:
+def evaluate_crawl(
+    crawl: StoredCrawl | RecordedRun, judged: Sequence[Page], threshold: float = 0.75
+) -> EvaluationResult:
     """Compare every page of a crawl with the pages judged relevant.
 
     Raise `UsageError` if no judged page is given, or if the crawl has stored no page.
@@ -180,7 +250,14 @@ def evaluate_crawl(crawl: StoredCrawl, judged: Sequence[Page], threshold: float 
             "none of the pages judged relevant can be read: specify a recorded web that contains them (--from)"
         )
     similarity = MaxCosineSimilarity(judged, crawl.topic.lexicon)
-    similarities = [similarity(page) for _, page in crawl.iter_pages()]
+    judged_urls = {page.url for page in judged}
+    similarities, judged_steps, accepted = [], [], 0
+    pages: Iterable[tuple[StoredVisit | RecordedVisit, Page]] = crawl.iter_pages()
+    for number, (visit, page) in enumerate(pages, 1):
+        similarities.append(similarity(page))
+        accepted += (visit.relevance or 0.0) >= crawl.topic.threshold
+        if page.url in judged_urls:
+            judged_steps.append(number)
     if not similarities:
         raise UsageError("the crawl has stored no page yet: there is nothing to evaluate")
-    return EvaluationResult(threshold, len(judged), similarities)
+    return EvaluationResult(threshold, len(judged), similarities, judged_steps, accepted)

@@ -103,6 +103,16 @@ def test_a_crawl_is_compared_with_phrases(run, tmp_path_factory: pytest.TempPath
 
 
 @LONG
+def test_measures_of_the_papers_are_printed_on_request(run, sample: Path) -> None:  # type: ignore[no-untyped-def]
+    asked = ("lab", "compare", sample, "--strategies", "best_first", "--budget", 20, "--examples", 0)
+    assert "harvest ratio" not in run(*asked).out
+    ran = run(*asked, "--judged", 5)
+    assert ran.code == 0, ran.err
+    assert "Measures of the papers after 20 fetches" in ran.out
+    assert "average similarity" in ran.out
+
+
+@LONG
 def test_both_kinds_of_tasks_are_reported_separately(run, tmp_path_factory: pytest.TempPathFactory) -> None:  # type: ignore[no-untyped-def]
     web = tmp_path_factory.mktemp("webs") / "sample"
     SampleWeb(pages=400, hosts=20).write(web)

@@ -50,6 +50,31 @@ def judged(tmp_path: Path, *lines: str) -> Path:
     return path
 
 
+def test_a_run_on_a_recorded_web_is_measured_like_a_crawl(run: Run, tmp_path: Path) -> None:
+    answers = [
+        build_response(url, 200, {"content-type": "text/html"}, f"<p>{text}</p>".encode())
+        for url, (_, text) in PAGES.items()
+    ]
+    (tmp_path / "web").mkdir()
+    write_pages(tmp_path / "web", answers, description="owls")
+    visits = [{"url": url, "relevance": relevance, "failure": None} for url, (relevance, _) in PAGES.items()]
+    visits.append({"url": "http://c.example/", "relevance": None, "failure": "not_found"})
+    file = tmp_path / "visits.jsonl"
+    file.write_text("".join(json.dumps(visit) + "\n" for visit in visits), "utf-8")
+    judgements = judged(tmp_path, "http://a.example/owl\trelevant")
+    ran = run("lab", "evaluate", file, "--from", tmp_path / "web", "--judged", judgements, "--json")
+    assert ran.code == 0, ran.err
+    found = json.loads(ran.out)
+    assert (found["pages"], found["relevant"], found["relevant_unjudged"]) == (4, 2, 1)
+    assert (found["harvest_ratio"], found["precision_rate"]) == (0.5, 0.5)
+    text = run("lab", "evaluate", file, "--from", tmp_path / "web", "--judged", judgements).out
+    assert "precision rate: 0.500 (2 pages that the crawl judges relevant)" in text
+    refused = run("lab", "evaluate", file, "--judged", judgements)
+    assert (refused.code, "--from" in refused.err) == (2, True)
+    file.write_text("{}\n", "utf-8")
+    assert "visits.jsonl:1" in run("lab", "evaluate", file, "--from", tmp_path / "web", "--judged", judgements).err
+
+
 def test_pages_are_scored_by_their_similarity_to_a_judged_page(run: Run, crawl: Path, tmp_path: Path) -> None:
     file = judged(tmp_path, "http://a.example/owl\trelevant", "http://a.example/train\tirrelevant")
     ran = run("lab", "evaluate", crawl, "--judged", file, "--json")

@@ -67,6 +67,15 @@ if TYPE_CHECKING:
     "--examples", default=20, show_default=True, type=click.IntRange(0), help="Relevant and irrelevant examples each."
 )
 @click.option(
+    "--judged",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0),
+    metavar="N",
+    help="Also print the measures of the papers: harvest ratio and average similarity by N judged pages per task "
+    "(Batsakis: 50), and precision rate. 0: without.",
+)
+@click.option(
     "--out",
     default="comparison",
     show_default=True,
@@ -111,6 +120,8 @@ def _print_comparison(comparison: Comparison, options: CompareOptions, directory
             click.echo(f"{web}\n{format_table(web_leaderboard)}")
         click.echo("all webs")
     click.echo(format_table(leaderboard), nl=False)
+    if options.judged and leaderboard.names:
+        click.echo(_format_paper_measures(comparison, leaderboard))
     click.echo(format_forecast_quality(leaderboard), nl=False)
     for note in format_failures(comparison):
         click.echo(note, err=True)
@@ -141,6 +152,7 @@ class CompareOptions:
     seed_sets: int | None = None
     targets: str = "auto"
     embedding: str = BUILT_IN
+    judged: int = 0
 
     def validate(self) -> None:
         """Raise a `UsageError` if the options contradict each other."""
@@ -172,6 +184,7 @@ class CompareOptions:
             cache=self.cache,
             cached=not self.no_cache,
             embedding=self.embedding,
+            judged=self.judged,
         )
         if self.uses_phrases:
             phrases = PhraseOptions(self.phrases, self.seeds, self.seed_sets, TargetSource(self.targets))
@@ -268,6 +281,19 @@ def format_table(leaderboard: Leaderboard) -> str:
     if leaderboard.missing_interval_reason:
         lines.append(f"95 %: {leaderboard.missing_interval_reason}")
     return "\n".join(lines) + "\n"
+
+
+def _format_paper_measures(comparison: Comparison, leaderboard: Leaderboard) -> str:
+    """Format the measures of the papers as a text table, over the tasks that all strategies have run."""
+    from topicrawl.lab.paper_measures import PAPER_MEASURES, RunTable
+    from topicrawl.lab.repeat.paper_report import format_text_table
+    from topicrawl.lab.repeat.paper_runs import build_measure_table
+
+    names = [result.strategy for result in leaderboard.ranking]
+    runs = RunTable.of(comparison.rows, names)
+    title = f"Measures of the papers after {leaderboard.fetches:,} fetches, {len(runs.tasks)} tasks"
+    table = build_measure_table(title, runs, PAPER_MEASURES, leaderboard.fetches, dict(zip(names, names, strict=True)))
+    return f"\n{format_text_table(table)}"
 
 
 def format_forecast_quality(leaderboard: Leaderboard) -> str:

@@ -14,7 +14,7 @@ from topicrawl.errors import UsageError
 
 if TYPE_CHECKING:
     from topicrawl.lab.bootstrap import ConfidenceInterval
-    from topicrawl.lab.evaluate import EvaluationResult, StoredCrawl
+    from topicrawl.lab.evaluate import EvaluationResult, RecordedRun, StoredCrawl
 
 _TABLE_ROWS = 10  # rows of the table
 _MAX_REPORTED = 5  # missing pages that are listed one by one
@@ -69,18 +69,20 @@ def _round_interval(interval: ConfidenceInterval | None) -> dict[str, float] | N
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the whole curve.")
 def evaluate_command(directory: Path, judged: Path, web: Path | None, threshold: float, as_json: bool) -> None:
-    """Measure a crawl against judged pages: harvest ratio, average similarity, recall.
+    """Measure a crawl against judged pages: harvest ratio, average similarity, precision rate, recall.
 
-    The similarity of a page is its largest cosine with a page that is judged relevant. Judged pages of the crawl
+    DIRECTORY is a crawl, or the file of visits that `topicrawl lab run --out` wrote, with its web in --from. The
+    similarity of a page is its largest cosine with a page that is judged relevant. Judged pages of the crawl
     itself, drawn by `topicrawl lab sample`, give an estimate of recall.
 
     \b
     Example:
       topicrawl lab evaluate dengue-fever --judged judged.tsv
+      topicrawl lab evaluate visits.jsonl --from webs/wikispeedia --judged judged.tsv
     """
     from topicrawl import topic as topics
     from topicrawl.fetch.replay import Recording
-    from topicrawl.lab.evaluate import StoredCrawl, load_judged_pages
+    from topicrawl.lab.evaluate import RecordedRun, StoredCrawl, load_judged_pages
     from topicrawl.lab.evaluate import evaluate_crawl as scored
 
     relevant, irrelevant = topics.load_examples(judged)
@@ -88,9 +90,16 @@ def evaluate_command(directory: Path, judged: Path, web: Path | None, threshold:
         raise UsageError(f"{judged}: {both[0]} is judged relevant and irrelevant")
     if not relevant:
         raise UsageError(f"{judged}: no page is judged relevant; at least one is needed")
-    crawled = StoredCrawl(directory)
+    recording = Recording(web) if web is not None else None
+    crawled: StoredCrawl | RecordedRun
+    if directory.is_file():
+        if recording is None:
+            raise UsageError(f"{directory} is a file: give the recorded web of this run with --from")
+        crawled = RecordedRun(directory, recording)
+    else:
+        crawled = StoredCrawl(directory)
     try:
-        pages, missing = load_judged_pages(relevant, crawled, Recording(web) if web is not None else None)
+        pages, missing = load_judged_pages(relevant, crawled, recording)
         _report_missing(missing, len(pages))
         score = scored(crawled, pages, threshold)
         if crawled.unreadable:
@@ -104,7 +113,7 @@ def evaluate_command(directory: Path, judged: Path, web: Path | None, threshold:
     click.echo(json.dumps(_build_table(score, decisions, missing)) if as_json else _format_text(score, decisions))
 
 
-def _load_decisions(crawled: StoredCrawl, judgements: Mapping[str, bool]) -> CrawlDecisions:
+def _load_decisions(crawled: StoredCrawl | RecordedRun, judgements: Mapping[str, bool]) -> CrawlDecisions:
     """Split the pages of a crawl by the threshold of its topic."""
     accepted: list[str] = []
     rejected: list[str] = []
@@ -131,6 +140,8 @@ def _build_table(score: EvaluationResult, decisions: CrawlDecisions, missing: li
         "relevant": score.relevant,
         "harvest_ratio": round(score.harvest_ratio, 6),
         "average_similarity": round(score.average_similarity, 6),
+        "relevant_unjudged": score.unjudged_relevant,
+        "precision_rate": round(score.precision_rate, 6),
         "curve": {
             "relevant": score.cumulative_relevant(),
             "average_similarity": [round(mean, 6) for mean in score.cumulative_averages()],
@@ -151,6 +162,11 @@ def _format_text(score: EvaluationResult, decisions: CrawlDecisions) -> str:
     for count in [*range(step, score.pages, step), score.pages]:
         ratio = relevant[count - 1] / count
         lines.append(f"{count:7,}  {relevant[count - 1]:8,}  {ratio:13.3f}  {averages[count - 1]:18.3f}")
+    lines += [
+        "",
+        f"relevant pages that are not judged pages themselves: {score.unjudged_relevant:,}",
+        f"precision rate: {score.precision_rate:.3f} ({score.accepted:,} pages that the crawl judges relevant)",
+    ]
     return "\n".join([*lines, "", _format_recall(decisions)])
 
 

@@ -168,7 +168,7 @@ class PaperReport:
     def to_text(self) -> str:
         """Return the report as text tables."""
         parts = [f"{self.title}\n{self.setup}\n"]
-        parts += (_format_text_table(table) for table in (self.claim_table, *self.tables))
+        parts += (format_text_table(table) for table in (self.claim_table, *self.tables))
         parts += (f"{note}\n" for note in self.notes)
         return "\n".join(parts)
 
@@ -237,7 +237,8 @@ def _claim_to_dict(claim: ClaimCheck) -> dict[str, Any]:
     return {**row, "outcome": claim.outcome.value, **({"note": claim.note} if claim.note else {})}
 
 
-def _format_text_table(table: ReportTable) -> str:
+def format_text_table(table: ReportTable) -> str:
+    """Return a table as text with aligned columns."""
     rows = [tuple(table.head), *(tuple(row) for row in table.rows)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(table.head))]
     lines = [table.title]
