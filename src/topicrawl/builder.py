@@ -16,6 +16,7 @@ from random import Random
 from typing import NamedTuple
 
 from topicrawl import parse, strategies
+from topicrawl.cluster.remote_url_sharing import RemoteUrlSharing
 from topicrawl.cluster.worker_session import WorkerSession, connect
 from topicrawl.collection import queries
 from topicrawl.collection.deduplication import DuplicateDetector
@@ -240,6 +241,8 @@ async def _open_components(
         if member is not None and score_submitter is not None:
             worker_tasks = member.create_worker_tasks(crawl, score_submitter)
             sink.observers.append(await stack.enter_async_context(worker_tasks))
+        if settings.share_with and settings.cooperate and recrawl is None:
+            sink.observers.append(await stack.enter_async_context(_build_url_sharing(crawl, settings)))
         collection.store.set_facts({"settings": _serialize_settings(stored_settings or settings), "stopped": None})
         await reopen_failed_links(frontier, collection.store, urls)
         await crawl.add_seeds(build_seed_links(urls))
@@ -291,6 +294,13 @@ def _build_reviewer(base: _BaseComponents, crawl: Crawl, steering: Steering, *, 
         added_words=steering.user_feedback.words,
         on_annotation=steering.request_update,
     )
+
+
+def _build_url_sharing(crawl: Crawl, settings: Settings) -> RemoteUrlSharing:
+    """Build the URL sharing with crawls on other servers."""
+    token = os.environ.get("TOPICRAWL_TOKEN", "")
+    name = crawl.context.strategy.context.topic.name
+    return RemoteUrlSharing(crawl, settings.share_with, build_http_settings(settings), name=name, token=token)
 
 
 def _get_reviewer_key() -> str:

@@ -101,7 +101,10 @@ class Settings:
     store: Annotated[str, "Where workers upload copies of their files, such as s3://bucket/path (fsspec)."] = ""
     lease: Annotated[float, "Seconds without a heartbeat after which a worker is considered dead."] = 60.0
     capacity: Annotated[int, "Maximum number of waiting links in Redis, the rest is compressed; 0: no limit."] = 0
-    cooperate: Annotated[bool, "Exchange URLs with crawls on other topics in the same Redis."] = True
+    cooperate: Annotated[bool, "Exchange URLs with crawls on other topics."] = True
+    share_with: Annotated[
+        tuple[str, ...], "Crawl on another server that gets URLs, as https://HOST/api/collections/NAME."
+    ] = ()
     min_free: Annotated[int, "Stop when less than this many MB are free on the disk."] = 100
     hosts: Annotated[
         dict[str, HostSettings], "Settings of single hosts, only in a settings file: tables such as [hosts.'a.org']."

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from tests.helpers import documents
 from tests.helpers.live_site import live_site
 
 from topicrawl import SampleWeb
@@ -45,6 +46,28 @@ def test_files_make_a_topic(run) -> None:  # type: ignore[no-untyped-def]
     assert list(topic.words) == ["dengue", "fever", "mosquitoes"]
     assert "dengue fever" in topic.filter.pairs
     assert topic.relevant == ()
+
+
+def test_documents_and_archives_make_a_topic(run) -> None:  # type: ignore[no-untyped-def]
+    """The core of Kluev 2000 contains PostScript, PDF, gz and zip files."""
+    lines = ["Dengue fever is spread by the mosquito.", "The dengue mosquito breeds in water.", "Dengue fever returns."]
+    members = {
+        f"{city}.html": f"<p>Dengue fever in {city}. The mosquito bites.</p>".encode() for city in ("Rio", "Lima")
+    }
+    Path("core.pdf").write_bytes(documents.pdf([lines]))
+    page = b"<p>Dengue fever and the aedes mosquito. Dengue fever again.</p>"
+    Path("core.html.gz").write_bytes(documents.gzipped(page))
+    Path("core.zip").write_bytes(documents.zipped(members))
+    pages = [part for name in ("core.pdf", "core.html.gz", "core.zip") for part in ("--page", name)]
+    ran = run("topic", "build", "dengue", *pages, "--out", "t.toml", "--candidates", "candidates.tsv")
+    assert ran.code == 0, ran.err
+    assert "built from 4 example pages" in ran.err
+    header, *rows = [line.split("\t") for line in Path("candidates.tsv").read_text("utf-8").splitlines()]
+    assert header == ["class", "element", "pages", "occurrences", "irrelevant_pages", "chosen"]
+    counts = {row[1].lower(): row for row in rows}
+    assert counts["dengue"][2:5] == ["4", "7", "0"]
+    assert counts["dengue fever"][0] == "pairs"
+    assert {"yes", "no"} >= {row[5] for row in rows}
 
 
 def test_pages_are_fetched_politely(run) -> None:  # type: ignore[no-untyped-def]

@@ -51,6 +51,17 @@ def test_groups_are_a_directory_and_the_metric_that_selected_the_page() -> None:
     }
 
 
+def test_the_directory_heuristic_recommends_pages_that_were_judged_earlier() -> None:
+    """Kluev 2000, section 4: if one document in a directory is relevant, so are its siblings."""
+    unknown = PageJudgement("", (), {"terms": 0.1, "directory": 0.0})
+    earlier, elsewhere = (page(n, 0.1, place=place)._replace(judgement=unknown) for n, place in ((1, "owls"), (2, "x")))
+    other_judge = page(3, 0.1, group="")
+    later = page(4, group="undoubted")
+    found = review.apply_directory_heuristic([earlier, elsewhere, other_judge, later])
+    assert [candidate.judgement.group for candidate in found] == ["directory", "", "", "undoubted"]
+    assert found[0].judgement.scores == unknown.scores
+
+
 def test_small_directories_are_merged_into_their_parents_and_hosts() -> None:
     small = [candidate for number in range(12) for candidate in pages(2, place=f"deep/{number}")]
     other = ReviewCandidate("http://b.example/x", "", 0.6, PageJudgement("vsm"), 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from topicrawl.cli.setting_options import add_network_options, build_network_set
 from topicrawl.cli.topic_inspection import show_command, try_command
 from topicrawl.database import write_text_file
 from topicrawl.errors import TopicError, UsageError
+from topicrawl.models import Page
 from topicrawl.settings import Settings
 from topicrawl.text.keyword_weights import TOPIC_WEIGHTINGS
 from topicrawl.text.lexicon import STEMMING_ALGORITHMS
@@ -51,6 +53,11 @@ def topic_command() -> None:
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("topic.toml"), show_default=True, help="The topic file."
 )
+@click.option(
+    "--candidates",
+    type=click.Path(path_type=Path),
+    help="Also write the words and collocations from which the filter was chosen to this TSV file, with their counts.",
+)
 @click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="Also print the topic as JSON to standard output.")
 @add_network_options
@@ -58,8 +65,9 @@ def build_command(**options: Any) -> None:
     """Build a topic.toml from words, from pages on the topic, or from both.
 
     The topic always contains the given words. The pages supply keywords, a filter of words and collocations, and
-    thresholds. Pages that are not on the topic (--unlike) improve all three. A page is a file (HTML or text), a URL on
-    the live web (fetched as robots.txt and the crawl delay allow), or a URL in a crawl or recorded web (--from).
+    thresholds. Pages that are not on the topic (--unlike) improve all three. A page is a file (HTML, text, PDF,
+    PostScript or another document, also in gzip or zip), a URL on the live web (fetched as robots.txt and the crawl
+    delay allow), or a URL in a crawl or recorded web (--from).
 
     \b
     Examples:
@@ -94,13 +102,14 @@ class TopicBuildOptions:
     weighting: str
     language: str
     out: Path
+    candidates: Path | None
     force: bool
     as_json: bool
     settings: Settings  # of requests for pages
 
     def build_topic(self) -> Topic:
         """Read the pages and build the topic."""
-        from topicrawl.cli.topic_examples import ExamplePageReader
+        from topicrawl.cli.topic_examples import ExamplePageReader, find_pages
         from topicrawl.relevance.topic_builder import KeywordTableOptions, build_topic
 
         relevant, irrelevant = self.pages, self.unlike
@@ -112,13 +121,28 @@ class TopicBuildOptions:
         language = self._check_options()
         pages = ExamplePageReader(self.source, self.settings)
         by_name = pages.read_pages([*relevant, *irrelevant])
-        good_pages = [by_name[name] for name in dict.fromkeys(relevant) if name in by_name]
-        bad_pages = [by_name[name] for name in dict.fromkeys(irrelevant) if name in by_name]
+        good_pages, bad_pages = find_pages(by_name, relevant), find_pages(by_name, irrelevant)
         if relevant and not good_pages:
             raise TopicError(f"none of the {len(relevant)} pages on the topic could be read ({pages.failure_summary})")
         if pages.failure_summary:
             click.echo(f"topicrawl: skipped: {pages.failure_summary}", err=True)
-        return build_topic(self.words, good_pages, bad_pages, KeywordTableOptions(self.k, self.weighting, language))
+        topic = build_topic(self.words, good_pages, bad_pages, KeywordTableOptions(self.k, self.weighting, language))
+        if self.candidates is not None:
+            self._write_candidates(self.candidates, topic, good_pages, bad_pages)
+        return topic
+
+    def _write_candidates(self, path: Path, topic: Topic, relevant: Sequence[Page], irrelevant: Sequence[Page]) -> None:
+        """Write the elements from which an expert can choose the filter, with their counts."""
+        from topicrawl.relevance.filter_choice import CANDIDATE_COLUMNS, list_candidates
+
+        if not relevant:
+            raise UsageError("--candidates needs pages on the topic: give them with --page or --examples")
+        rows = ["\t".join(CANDIDATE_COLUMNS)]
+        rows += ["\t".join(map(str, candidate)) for candidate in list_candidates(topic, relevant, irrelevant)]
+        try:
+            write_text_file(path, "\n".join(rows) + "\n")
+        except OSError as error:
+            raise UsageError(f"{path} cannot be written: {error.strerror}") from error
 
     def _check_options(self) -> str:
         """Check the options before any page is read, and return the language code."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from topicrawl.urls import canonicalize_url
 
 _MAX_FILE_BYTES = 10 * 1024 * 1024  # bytes
 _MAX_REDIRECTS = 10  # redirects to other hosts
+MEMBER_SEPARATOR = "\0"  # between the name of an archive and the name of its member
 _MAX_REPORTED = 3  # failed pages that a message lists
 
 
@@ -42,7 +43,7 @@ class ExamplePageReader:
         for name in dict.fromkeys(names):
             url = _parse_url(name)
             if url is None:
-                pages[name] = read_file(Path(name))
+                pages |= read_file_pages(name)
             elif recording is None:
                 live[name] = url
             else:
@@ -54,13 +55,14 @@ class ExamplePageReader:
 
     def _add_page(self, name: str, response: Response, pages: dict[str, Page]) -> None:
         """Parse a response and add the page, or record the failure."""
-        page = parse.parse_response(response, Link(response.url), context=False)
-        if isinstance(page, Failure):
-            self._failures.append(f"{name}: {page}" + (f" {response.detail}" if response.detail else ""))
-        elif not page.words:
-            self._failures.append(f"{name}: contains no text")
-        else:
-            pages[name] = page
+        for own_name, each in _unpack_response(name, response):
+            page = parse.parse_response(each, Link(each.url), context=False)
+            if isinstance(page, Failure):
+                self._failures.append(f"{own_name}: {page}" + (f" {each.detail}" if each.detail else ""))
+            elif not page.words:
+                self._failures.append(f"{own_name}: contains no text")
+            else:
+                pages[own_name] = page
 
     @property
     def failure_summary(self) -> str:
@@ -79,8 +81,53 @@ def _parse_url(name: str) -> str | None:
     return url
 
 
+def find_pages(pages: Mapping[str, Page], names: Iterable[str]) -> list[Page]:
+    """Return the pages with the given names, and those of the members of archives with the given names."""
+    members: dict[str, list[Page]] = {}
+    for name, page in pages.items():
+        members.setdefault(name.partition(MEMBER_SEPARATOR)[0], []).append(page)
+    return [page for name in dict.fromkeys(names) for page in members.get(name, ())]
+
+
+def read_file_pages(name: str) -> dict[str, Page]:
+    """Parse a local file: HTML, text, or a document such as PDF, PostScript, gzip or zip.
+
+    Return the page by its name. A zip archive gives the page of each member that can be read. Raise `TopicError` if the
+    file cannot be read, is too large or contains no text.
+    """
+    response = _load_file(Path(name))
+    pages: dict[str, Page] = {}
+    reason = ""
+    for own_name, each in _unpack_response(name, response):
+        page = parse.parse_response(each, Link(each.url), context=False)
+        if isinstance(page, Page) and page.words:
+            pages[own_name] = page
+        elif each.detail:
+            reason = reason or f" ({each.detail})"
+    if not pages:
+        raise TopicError(f"{name}: contains no text{reason}; give an HTML file, a text file or a document such as PDF")
+    return pages
+
+
+def _unpack_response(name: str, response: Response) -> list[tuple[str, Response]]:
+    """Return the responses to parse by name: the response, converted if it is a document, or the archive members."""
+    from topicrawl.documents.reader import SubprocessDocumentReader
+
+    if not SubprocessDocumentReader.is_document(response):
+        return [(name, response)]
+    with SubprocessDocumentReader(processes=1) as reader:
+        converted, members = reader.unpack_blocking(response, Link(response.url))
+    inner = [(f"{name}{MEMBER_SEPARATOR}{link.anchor}", member) for link, member in members]
+    return inner or [(name, converted)]
+
+
 def read_file(path: Path) -> Page:
     """Parse a local file. Raise `TopicError` if it cannot be read, is too large or contains no text."""
+    return next(iter(read_file_pages(str(path)).values()))
+
+
+def _load_file(path: Path) -> Response:
+    """Return the content of a local file as a response. Raise `TopicError` if it cannot be read or is too large."""
     try:
         body = path.read_bytes()
     except OSError as error:
@@ -88,10 +135,7 @@ def read_file(path: Path) -> Page:
     if len(body) > _MAX_FILE_BYTES:
         raise TopicError(f"{path}: larger than {_MAX_FILE_BYTES >> 20} MB, the limit for an example page")
     # Without a content type, the parser detects the format from the content and ignores the file name.
-    page = parse.parse_response(Response(path.name, path.name, 200, {}, body), Link(path.name), context=False)
-    if isinstance(page, Failure) or not page.words:
-        raise TopicError(f"{path}: contains no text; give an HTML or plain text file")
-    return page
+    return Response(path.name, path.name, 200, {}, body)
 
 
 async def _fetch_pages(live: dict[str, str], settings: Settings) -> list[tuple[str, Response]]:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from msgspec import DecodeError
 from msgspec import json as msgspec_json
+from msgspec.structs import replace
 
 from topicrawl.collection.annotations import (
     UNDOUBTED_ORIGIN,
@@ -112,7 +113,25 @@ def load_candidates(store: CollectionStore, threshold: float, *, after: int = 0)
         judgement = parse_judgement(store, stored) or build_score_judgement(relevance, threshold)
         label, is_reviewed = get_user_label(annotations.get(page_id))
         pages.append(ReviewCandidate(url, title, relevance, judgement, page_id, label, is_reviewed))
-    return pages
+    return apply_directory_heuristic(pages)
+
+
+def apply_directory_heuristic(pages: Sequence[ReviewCandidate]) -> list[ReviewCandidate]:
+    """Recommend pages that were judged before an undoubtedly relevant page of their directory was found.
+
+    The judge `multi_metric` applies the directory heuristic (Kluev 2000, section 4) to later pages of the directory. Of
+    the earlier ones, it stored that no metric recommends them, and the share of relevant pages in the directory then.
+    """
+    directories = {get_directory(page.url) for page in pages if page.judgement.group == UNDOUBTED}
+    recommended = PageJudgement("directory", ("directory",))
+    return [
+        page._replace(judgement=replace(recommended, scores=page.judgement.scores))
+        if page.judgement.scores.get("directory") == 0
+        and not page.judgement.metrics
+        and get_directory(page.url) in directories
+        else page
+        for page in pages
+    ]
 
 
 def get_user_label(annotation: Annotation | None) -> tuple[AnnotationLabel | None, bool]:

@@ -221,6 +221,48 @@ def fit_filter(
     return filter, Thresholds(**values)
 
 
+#: Columns of the list of candidates.
+CANDIDATE_COLUMNS = ("class", "element", "pages", "occurrences", "irrelevant_pages", "chosen")
+_MAX_CANDIDATES = 300  # elements of a class; the paper lets the expert choose 20 to 100
+
+
+class FilterCandidate(NamedTuple):
+    """An element that an expert may choose for the filter."""
+
+    element_class: str  # terms, pairs or triples
+    element: str  # in its usual spelling
+    pages: int  # pages of the core that contain it
+    occurrences: int  # on all pages of the core
+    irrelevant_pages: int  # irrelevant examples that contain it
+    chosen: str  # yes if the filter of the topic contains it, else no
+
+
+def list_candidates(topic: Topic, relevant: Sequence[Page], irrelevant: Sequence[Page] = ()) -> list[FilterCandidate]:
+    """Return the most frequent elements of each class in the core, with their counts (section 4, step 2)."""
+    builder = FilterBuilder(topic.lexicon, topic.tokens, remove_boilerplate(relevant), remove_boilerplate(irrelevant))
+    texts = [f"{page.title}\n{page.text}" for page in builder.relevant]
+    candidates = []
+    for name, tally in sum_element_counts(builder.element_counts).items():
+        order = sorted(tally.page_counts, key=lambda key: (-tally.page_counts[key], -tally.occurrences[key], key))
+        keys = order[:_MAX_CANDIDATES]
+        spelling = find_usual_spellings(texts, topic.lexicon, ELEMENT_SIZES[name], keys)
+        chosen = topic.filter.get_elements(name)
+        others = builder.irrelevant_counts[name].page_counts
+        candidates += [
+            FilterCandidate(
+                name,
+                spelling[key],
+                tally.page_counts[key],
+                tally.occurrences[key],
+                others[key],
+                "yes" if spelling[key] in chosen else "no",
+            )
+            for key in keys
+            if key in spelling
+        ]
+    return candidates
+
+
 def _build_filter_from_words(topic: Topic) -> TopicFilter:
     """Build a filter from the topic's words.
 

@@ -18,7 +18,19 @@ from starlette.staticfiles import PathLike, StaticFiles
 from starlette.types import ExceptionHandler, Scope
 
 from topicrawl.search import LocalServer, SearchServer
-from topicrawl.web import actions, api, compare, crawl_api, page_table, pages, review, review_api, search, teach
+from topicrawl.web import (
+    actions,
+    api,
+    compare,
+    crawl_api,
+    page_table,
+    pages,
+    review,
+    review_api,
+    search,
+    teach,
+    url_sharing_api,
+)
 from topicrawl.web.collections import CollectionRegistry
 from topicrawl.web.crawl_processes import CrawlProcesses
 from topicrawl.web.search_service import SearchService
@@ -112,6 +124,7 @@ def _build_api_routes() -> list[BaseRoute]:
         Route(f"{one}/review.csv", review_api.get_sheet),
         Route(f"{one}/review.csv", review_api.read_sheet, methods=["POST"]),
         Route(f"{one}/orders", api.send_command, methods=["POST"]),
+        Route(f"{one}/shared-urls", url_sharing_api.add_shared_urls, methods=["POST"]),
     ]
 
 

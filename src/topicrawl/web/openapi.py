@@ -113,6 +113,14 @@ def _build_collection_paths(path: str) -> dict[str, Any]:
         f"{path}/verdicts": {
             "post": _build_post_operation("Add a verdict on pages", "rule", annotation, "urls", "verdict")
         },
+        f"{path}/shared-urls": {
+            "post": _build_post_operation(
+                "Add URLs from a crawl on another server; returns the topic",
+                "share_urls",
+                {"urls": {**_URL_LIST, "minItems": 0}, "by": name},
+                "urls",
+            )
+        },
         f"{path}/review": {
             "get": _build_operation("Review groups, and the pages to review", "review", _name_parameter()),
             "post": _build_post_operation("Add verdicts, and decide on groups", "add_review", _REVIEW_FIELDS),
