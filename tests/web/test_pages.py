@@ -184,6 +184,9 @@ def test_feedback_changes_results_and_becomes_a_verdict(client: WebClient, place
     assert client.post("/search", q="owls", url=wrong, verdict="irrelevant").status == 303
     again = json.loads(client.get("/api/search", q="owls").text)
     assert again["query"]["weights"]
+    assert not json.loads(client.get("/api/search", q="owls", plain="1").text)["query"]["weights"]
+    assert load_verdicts(place) == {}, "feedback on a search does not change the topic by default"
+    assert client.post("/search", q="owls", url=wrong, verdict="irrelevant", teach="1").status == 303
     assert load_verdicts(place) == {wrong.removeprefix(place[1]): "irrelevant"}
     page = client.get("/search", q="owls").text
     assert "<mark>" in page

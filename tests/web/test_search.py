@@ -119,7 +119,7 @@ def test_feedback_reaches_every_server_and_becomes_a_verdict_there(servers: Serv
     text = " ".join(WEB.topics["chess"][:2])
     before = search_json(servers.front, text)
     right, wrong = before["hits"][1]["url"], before["hits"][0]["url"]
-    body = json.dumps({"query": text, "relevant": [right], "irrelevant": [wrong]}).encode()
+    body = json.dumps({"query": text, "relevant": [right], "irrelevant": [wrong], "teach": True}).encode()
     front = servers.front
     response = front.send_request("POST", "/api/feedback", body, origin=front.origin, content_type="application/json")
     assert response.status == 200
@@ -127,12 +127,53 @@ def test_feedback_reaches_every_server_and_becomes_a_verdict_there(servers: Serv
         assert json.loads(response.text)["id"] in (directory / "feedback.jsonl").read_text()
     for client in (servers.front, *servers.homes):
         assert search_json(client, text)["query"]["weights"]
-    verdicts = {}
+    verdicts: dict[str, str] = {}
     for directory in servers.parts:
         store = CollectionStore(directory / "topicrawl.sqlite", readonly=True)
         verdicts |= {row.url: row.label for row in annotation_log.list_annotations_since(store, 0)}
         store.close()
     assert verdicts == {right: "relevant", wrong: "irrelevant"}
+    undo = json.dumps({"undo": json.loads(response.text)["id"]}).encode()
+    assert (
+        front.send_request("POST", "/api/feedback", undo, origin=front.origin, content_type="application/json").status
+        == 200
+    )
+    for client in (servers.front, *servers.homes):
+        assert not search_json(client, text)["query"]["weights"]
+    for directory in servers.parts:
+        store = CollectionStore(directory / "topicrawl.sqlite", readonly=True)
+        assert {row.label for row in annotation_log.list_current_annotations(store).values()} <= {""}
+        store.close()
+
+
+def test_scope_selects_collections_and_skipped_ones_can_be_searched(servers: Servers) -> None:
+    client, text = servers.homes[0], " ".join(WEB.topics["chess"][:2])
+    found = search_json(client, text)
+    skipped = [report["name"] for report in found["asked"] if not report["chosen"]]
+    assert skipped
+    page = client.get("/search", q=text).text
+    assert f"{len(skipped)} collection" in page
+    assert ">Search all<" in page
+    assert "not the topic" in page
+    everything = json.loads(client.get("/api/search", q=text, all="1").text)
+    assert all(report["chosen"] for report in everything["asked"])
+    assert 'id="skipped"' not in client.get("/search", q=text, all="1").text
+    one = json.loads(client.get("/api/search", q=text, **{"in": skipped[0]}, facets="1").text)
+    assert [report["name"] for report in one["asked"]] == [skipped[0]]
+    assert {name for hit in one["hits"] for name in hit["collections"]} <= {skipped[0]}
+    assert client.get("/api/search", q=text, **{"in": "nowhere"}).status == 400
+
+
+def test_feedback_on_the_search_page_can_be_undone(servers: Servers) -> None:
+    client, text = servers.homes[1], " ".join(WEB.topics["chess"][2:4])
+    url = json.loads(client.get("/api/search", q=text, all="1").text)["hits"][0]["url"]
+    response = client.post("/search", q=text, url=url, verdict="relevant")
+    assert response.status == 303
+    (feedback_id,) = re.findall(r"feedback=(\w+)", response.headers["location"])
+    assert 'id="undo"' in client.get("/search", q=text, feedback=feedback_id).text
+    assert search_json(client, text)["query"]["weights"]
+    assert client.post("/search", q=text, undo=feedback_id).status == 303
+    assert not search_json(client, text)["query"]["weights"]
 
 
 def test_similar_pages_and_overlaps_include_other_servers(servers: Servers) -> None:

@@ -38,6 +38,11 @@ _PROGRESS_INTERVAL = 1.0  # seconds between two lines of progress
     help="Write a topic that includes the feedback to this file, for a crawl.",
 )
 @click.option("--most", type=click.IntRange(1), help="Query at most this many collections.")
+@click.option("--all-collections", is_flag=True, help="Query all collections, also those that are unlikely to match.")
+@click.option("--facets", is_flag=True, help="Count the matching pages by host, language, type and other properties.")
+@click.option(
+    "--undo-feedback", metavar="ID", default="", help="Undo earlier feedback, whose id the command has printed."
+)
 @click.option("--overlap", is_flag=True, help="Show the overlap of the collections.")
 @click.option(
     "--all-pages/--relevant-pages",
@@ -93,12 +98,18 @@ async def _run_search(
         if options["relevant"] or options["irrelevant"]:
             judged = options["relevant"], options["irrelevant"]
             feedback = await search.submit_feedback(servers, query, *judged, at=time.time())
+            click.echo(
+                f"feedback {feedback.id} changes this query and similar ones; --undo-feedback undoes it", err=True
+            )
+        if options["undo_feedback"]:
+            await search.undo_feedback(servers, options["undo_feedback"])
+        scope = search.SearchScope((), options["all_collections"], options["most"])
         if options["like"]:
-            return await search.find_similar_pages(servers, options["like"], count=options["count"]), feedback
-        parsed = search.Query(query, options["count"], options["offset"])
-        return await search.search_servers(
-            servers, parsed, max_collections=options["most"], overlap=options["overlap"]
-        ), feedback
+            return await search.find_similar_pages(
+                servers, options["like"], count=options["count"], scope=scope
+            ), feedback
+        parsed = search.Query(query, options["count"], options["offset"], facets=options["facets"])
+        return await search.search_servers(servers, parsed, scope=scope, overlap=options["overlap"]), feedback
     finally:
         await local.close()
 
@@ -152,6 +163,12 @@ def _print_results(results: SearchResults) -> None:
     queried = [collection for collection in results.asked if collection.chosen]
     summary = f"{results.found} pages match in {len(queried)} of {len(results.asked)} collections"
     click.echo(f"{summary}, {results.seconds * 1000:.0f} ms", err=True)
+    if skipped := sum(not collection.chosen and not collection.trouble for collection in results.asked):
+        click.echo(f"{skipped} collections are unlikely to match; --all-collections searches them too", err=True)
+    for facet, counts in results.facets.items():
+        values = ", ".join(f"{_replace_control_characters(value)} {count}" for value, count in list(counts.items())[:8])
+        if values:
+            click.echo(f"{facet}: {values}", err=True)
     for collection in results.asked:
         if collection.trouble:
             click.echo(f"no answer: {collection.name}: {collection.trouble}", err=True)

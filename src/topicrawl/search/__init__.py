@@ -15,8 +15,15 @@
 `search_servers`, `find_similar_pages` and `submit_feedback` are coroutines. A `SearchIndex` belongs to one thread.
 """
 
-from topicrawl.search.federated import compute_overlaps, find_similar_pages, search_servers, submit_feedback
-from topicrawl.search.feedback import apply_feedback
+from topicrawl.search.federated import (
+    SearchScope,
+    compute_overlaps,
+    find_similar_pages,
+    search_servers,
+    submit_feedback,
+    undo_feedback,
+)
+from topicrawl.search.feedback import apply_feedback, parse_feedback
 from topicrawl.search.index import SearchIndex
 from topicrawl.search.models import CollectionReport, Feedback, Overlap, Query, SearchHit, SearchResults
 from topicrawl.search.protocol import handle_request
@@ -33,11 +40,14 @@ __all__ = [
     "SearchHit",
     "SearchIndex",
     "SearchResults",
+    "SearchScope",
     "SearchServer",
     "apply_feedback",
     "compute_overlaps",
     "find_similar_pages",
     "handle_request",
+    "parse_feedback",
     "search_servers",
     "submit_feedback",
+    "undo_feedback",
 ]

@@ -45,6 +45,15 @@ T = TypeVar("T")
 REQUEST_TIMEOUT = 10.0  # timeout of each of the two requests to a server
 
 
+@dataclass(frozen=True, slots=True)
+class SearchScope:
+    """The collections that a query may search, and how many of them it does."""
+
+    names: tuple[str, ...] = ()  # names of collections as in the results; empty for all collections
+    search_all: bool = False  # search all of them, not only those that are likely to match
+    max_collections: int | None = None  # maximum number of searched collections
+
+
 @dataclass
 class _SearchCandidate:
     """The state of one collection during a query."""
@@ -72,47 +81,49 @@ async def search_servers(
     servers: Sequence[SearchServer],
     query: Query,
     *,
-    max_collections: int | None = None,
+    scope: SearchScope | None = None,
     overlap: bool = False,
     timeout_seconds: float = REQUEST_TIMEOUT,
 ) -> SearchResults:
     """Search the collections of all servers and return the best hits.
 
-    At most `max_collections` collections are searched. With `overlap`, the results contain the overlaps of the
-    collections. `timeout_seconds` is the time limit of one request to a server, in seconds. The reports in the results
-    name the servers and collections that failed. Raise `UsageError` if the query is invalid.
+    `scope` selects the collections, by default all that are likely to match. With `overlap`, the results contain the
+    overlaps of the collections. `timeout_seconds` is the time limit of one request to a server, in seconds. The reports
+    in the results name the servers and collections that failed. Raise `UsageError` if the query is invalid.
     """
     started = time.perf_counter()
     if not (0 < query.count <= MAX_HITS and 0 <= query.offset <= MAX_OFFSET):
         raise UsageError(f"the number of hits must be from 1 to {MAX_HITS} and the offset at most {MAX_OFFSET}")
+    scope = scope or SearchScope()
     parsed_query = parse_query(query)
-    candidates, failures = await _get_summaries(servers, query, timeout_seconds)
+    candidates, failures = await _get_summaries(servers, query, scope, timeout_seconds)
     if query.learned and (
         gained := merge_feedback(feedback for candidate in candidates for feedback in candidate.summary.feedback)
     ):
         query = replace(query, weights={**gained, **query.weights}, learned=False)
         parsed_query = parse_query(query)
         # Words from the feedback of one server apply to all servers.
-        candidates, failures = await _get_summaries(servers, query, timeout_seconds)
+        candidates, failures = await _get_summaries(servers, query, scope, timeout_seconds)
     weights = {clause.key: weight for clause, weight in parsed_query.clause_weights.items()}
     stats_list = [candidate.summary.world for candidate in candidates]
     stats = CorpusStats.merge(stats_list)
     for candidate, belief, is_selected in zip(
         candidates,
         cori.compute_beliefs(stats_list, weights),
-        _select_collections(stats_list, weights, max_collections),
+        _select_collections(stats_list, weights, scope),
         strict=True,
     ):
         candidate.belief, candidate.is_selected = belief, is_selected
         candidate.hits = candidate.hits if is_selected else NO_HITS
     await _search_candidates(candidates, query, stats, timeout_seconds)
-    hits = merge_hits(hit for candidate in candidates for hit in _label_hits(candidate, stats.max_score(weights)))
+    labelled = [hit for candidate in candidates for hit in _label_hits(candidate, stats.max_score(weights))]
+    hits = merge_hits(labelled)
     common = await compute_overlaps(servers, timeout_seconds=timeout_seconds) if overlap else ()
     reports = (candidate.to_report() for candidate in sorted(candidates, key=lambda candidate: -candidate.belief))
     return SearchResults(
         query,
         tuple(hits[query.offset : query.offset + query.count]),
-        sum(candidate.hits.total for candidate in candidates),
+        sum(candidate.hits.total for candidate in candidates) - (len(labelled) - len(hits)),
         (*reports, *failures),
         common,
         time.perf_counter() - started,
@@ -121,36 +132,53 @@ async def search_servers(
 
 
 async def find_similar_pages(
-    servers: Sequence[SearchServer], url: str, *, count: int = 10, timeout_seconds: float = REQUEST_TIMEOUT
+    servers: Sequence[SearchServer],
+    url: str,
+    *,
+    count: int = 10,
+    scope: SearchScope | None = None,
+    timeout_seconds: float = REQUEST_TIMEOUT,
 ) -> SearchResults:
     """Find pages similar to the page at `url`, without the page itself ("more like this").
 
-    Raise `UsageError` if no collection contains the page.
+    The page may be in any collection; `scope` selects those to search. Raise `UsageError` if no collection contains it.
     """
     vectors = await _get_vectors(servers, [url], timeout_seconds)
     if not vectors:
         raise UsageError(f"{url} is in none of the collections")
     strongest = dict(list(vectors[0].items())[:25])
-    return await search_servers(
-        servers, Query("", count, 0, strongest, (url,), learned=False), timeout_seconds=timeout_seconds
-    )
+    query = Query("", count, 0, strongest, (url,), learned=False)
+    return await search_servers(servers, query, scope=scope, timeout_seconds=timeout_seconds)
 
 
 async def submit_feedback(
-    servers: Sequence[SearchServer], query: str, relevant: Sequence[str], irrelevant: Sequence[str], *, at: float
+    servers: Sequence[SearchServer],
+    query: str,
+    relevant: Sequence[str],
+    irrelevant: Sequence[str],
+    *,
+    at: float,
+    teach: bool = False,
 ) -> Feedback:
     """Compute the Rocchio weights of relevance feedback and send the feedback to all servers.
 
-    The servers apply it to later queries that are similar. `at` is the time of the feedback as a Unix timestamp. Raise
-    `UsageError` if no collection contains any of the pages. Servers that do not answer are skipped.
+    The servers apply it to later queries that are similar. With `teach`, servers may also store it as verdicts on the
+    pages, which change the topics of crawls. `at` is the time of the feedback as a Unix timestamp. Raise `UsageError`
+    if no collection contains any of the pages. Servers that do not answer are skipped.
     """
     groups = await asyncio.gather(*(_get_vectors(servers, urls, REQUEST_TIMEOUT) for urls in (relevant, irrelevant)))
     if not any(groups):
         raise UsageError("none of these pages is in any of the collections")
     terms = rocchio(query, *groups)
-    feedback = assign_id(Feedback(query, tuple(relevant), tuple(irrelevant), terms, at=at))
+    feedback = assign_id(Feedback(query, tuple(relevant), tuple(irrelevant), terms, at=at, teach=teach))
     await asyncio.gather(*(_await_reply(server, server.add_feedback(feedback), REQUEST_TIMEOUT) for server in servers))
     return feedback
+
+
+async def undo_feedback(servers: Sequence[SearchServer], feedback_id: str) -> None:
+    """Undo feedback on all servers. Servers that do not answer are skipped."""
+    requests = (_await_reply(server, server.remove_feedback(feedback_id), REQUEST_TIMEOUT) for server in servers)
+    await asyncio.gather(*requests)
 
 
 async def compute_overlaps(
@@ -209,19 +237,20 @@ def merge_facets(collections: Iterable[FacetCounts]) -> dict[str, dict[str, int]
     return {name: dict(counts.most_common()) for name, counts in merged.items()}
 
 
-def _select_collections(
-    stats_list: Sequence[CorpusStats], weights: dict[str, float], max_collections: int | None
-) -> list[bool]:
-    if not weights:
-        return [True] * len(stats_list)  # the query has only filters, for which there are no statistics
-    return cori.select_collections(stats_list, weights, limit=max_collections)
+def _select_collections(stats_list: Sequence[CorpusStats], weights: dict[str, float], scope: SearchScope) -> list[bool]:
+    if not weights or scope.search_all:
+        return [True] * len(stats_list)  # if the query has only filters, there are no statistics for them
+    return cori.select_collections(stats_list, weights, limit=scope.max_collections)
 
 
 async def _get_summaries(
-    servers: Sequence[SearchServer], query: Query, timeout_seconds: float
+    servers: Sequence[SearchServer], query: Query, scope: SearchScope, timeout_seconds: float
 ) -> tuple[list[_SearchCandidate], tuple[CollectionReport, ...]]:
-    """Return the collections of all servers with their summaries, and reports on the servers that failed."""
-    if len(servers) == 1 and isinstance(local := servers[0], LocalServer):
+    """Return the collections in the scope with their summaries, and reports on the servers that failed.
+
+    Raise `UsageError` if no server has a collection of the scope.
+    """
+    if len(servers) == 1 and not scope.names and isinstance(local := servers[0], LocalServer):
         # The statistics of a single collection are those of all collections, so one request is enough.
         reply, error = await _await_reply(local, local.search_single(_from_first_hit(query)), timeout_seconds)
         if reply is not None:
@@ -237,6 +266,10 @@ async def _get_summaries(
         candidates += [_SearchCandidate(server, summary, error=summary.trouble) for summary in summaries or ()]
         if error:
             failures.append(CollectionReport(server.address or "here", 0, 0.0, False, 0, error))
+    if scope.names:
+        candidates = [candidate for candidate in candidates if candidate.name in scope.names]
+        if not candidates and not failures:
+            raise UsageError(f"there is no collection {scope.names[0]!r}")
     return candidates, tuple(failures)
 
 

@@ -99,7 +99,8 @@ def parse_feedback(value: object) -> Feedback:
     at = value.get("at", 0.0)
     relevant, irrelevant = (tuple(str(url)[:2000] for url in group) for group in urls)
     timestamp = float(at) if isinstance(at, int | float) else 0.0
-    return assign_id(Feedback(query, relevant, irrelevant, weights, at=timestamp))
+    teach = value.get("teach") is True
+    return assign_id(Feedback(query, relevant, irrelevant, weights, at=timestamp, teach=teach))
 
 
 class FeedbackStore:
@@ -113,13 +114,23 @@ class FeedbackStore:
     def add(self, feedback: Feedback) -> None:
         """Append feedback to the file, synced to disk. Feedback with a known id is ignored."""
         self._read_new_lines()
-        if feedback.id in self._by_id:
-            return
+        if feedback.id not in self._by_id:
+            self._append_line(to_builtins(feedback))
+
+    def remove(self, feedback_id: str) -> bool:
+        """Undo feedback, synced to disk. Return whether the collection had it."""
+        self._read_new_lines()
+        if feedback_id not in self._by_id:
+            return False
+        self._append_line({"removed": feedback_id})
+        return True
+
+    def _append_line(self, value: object) -> None:
         with translate_errors(self._path):
             file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
             try:
                 # A kill may have left an incomplete last line, so start a new one.
-                os.write(file, b"\n" + json.dumps(to_builtins(feedback)).encode() + b"\n")
+                os.write(file, b"\n" + json.dumps(value).encode() + b"\n")
                 os.fsync(file)
             finally:
                 os.close(file)
@@ -149,11 +160,14 @@ class FeedbackStore:
         self._offset += len(data)
         for line in data.splitlines():
             try:
-                feedback = parse_feedback(json.loads(line)) if line.strip() else None
+                value = json.loads(line) if line.strip() else {"removed": ""}
+                if isinstance(value, dict) and "removed" in value:
+                    self._by_id.pop(str(value["removed"]), None)
+                    continue
+                feedback = parse_feedback(value)
             except (ValueError, UsageError):
                 continue
-            if feedback is not None:
-                self._by_id[feedback.id] = feedback
+            self._by_id[feedback.id] = feedback
 
 
 def _jaccard_similarity(one: set[str], other: set[str]) -> float:

@@ -82,7 +82,7 @@ class SearchResults(Struct, frozen=True):
 
     query: Query
     hits: tuple[SearchHit, ...] = ()
-    found: int = 0  # number of matching pages, before duplicates are merged
+    found: int = 0  # number of matching pages, without the known copies
     asked: tuple[CollectionReport, ...] = ()
     overlaps: tuple[Overlap, ...] = ()
     seconds: float = 0.0
@@ -98,3 +98,4 @@ class Feedback(Struct, frozen=True):
     terms: Mapping[str, float] = field(default_factory=dict)  # word → Rocchio weight, computed by `submit_feedback`
     id: str = ""  # the same on every server that receives the feedback
     at: float = 0.0
+    teach: bool = False  # whether the pages also become verdicts, so that the topics of their crawls change

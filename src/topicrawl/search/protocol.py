@@ -5,6 +5,7 @@ POST /api/peer/search      {"query": {…}, "names": […], "world": {…}}  →
 POST /api/peer/vector      {"url": "…"}                                → {"vector": {word: weight}}
 POST /api/peer/sketches    {}                                          → {"sketches": {name: [pages, […]]}}
 POST /api/peer/feedback    {"query": "…", "relevant": […], …}          → {"id": "…"}
+POST /api/peer/undo        {"id": "…"}                                 → {"id": "…"}
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from topicrawl.search.overlap import SKETCH_SIZE
 from topicrawl.search.servers import CollectionSummary, LocalServer, SearchServer
 from topicrawl.urls import canonicalize_url
 
-OPERATIONS = ("summaries", "search", "vector", "sketches", "feedback")
+OPERATIONS = ("summaries", "search", "vector", "sketches", "feedback", "undo")
 _MAX_COLLECTIONS = 200  # collections of one server
 
 CollectionName: TypeAlias = Annotated[str, Meta(max_length=200)]
@@ -58,6 +59,12 @@ class VectorRequest(Struct, frozen=True):
     """Body of a request for a page vector."""
 
     url: UrlText
+
+
+class UndoRequest(Struct, frozen=True):
+    """Body of a request to undo feedback."""
+
+    id: Annotated[str, Meta(max_length=64)]
 
 
 class SummaryMessage(Struct, frozen=True):
@@ -122,6 +129,10 @@ async def handle_request(server: LocalServer | SearchServer, operation: str, mes
         feedback = parse_feedback(message)
         await server.add_feedback(feedback)
         return {"id": feedback.id}
+    if operation == "undo":
+        undone = decode_message(message, UndoRequest)
+        await server.remove_feedback(undone.id)
+        return {"id": undone.id}
     raise UsageError(f"unknown operation {operation!r}; expected one of {', '.join(OPERATIONS)}")
 
 

@@ -65,6 +65,10 @@ class RemoteServer:
         """Send feedback to the server."""
         await self._post_request("feedback", feedback, dict)
 
+    async def remove_feedback(self, feedback_id: str) -> None:
+        """Undo feedback on the server."""
+        await self._post_request("undo", {"id": feedback_id}, dict)
+
     async def _post_request(self, operation: str, message: object, reply_type: type[T]) -> T:
         """Post a JSON request and return the decoded and validated reply. Raise `TopicrawlError` if there is none."""
         # Importing the HTTP client takes half of the package's start time, and most processes do not need it.

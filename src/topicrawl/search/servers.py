@@ -66,6 +66,9 @@ class SearchServer(Protocol):
     async def add_feedback(self, feedback: Feedback) -> None:
         """Store relevance feedback, which later queries use."""
 
+    async def remove_feedback(self, feedback_id: str) -> None:
+        """Undo relevance feedback; unknown feedback is ignored."""
+
 
 class CollectionSearcher:
     """The index of one collection and the thread that queries it.
@@ -208,6 +211,11 @@ class LocalServer:
         """Store the feedback in every collection."""
         for shelf in self.searchers.values():
             await asyncio.to_thread(shelf.feedback_store.add, feedback)
+
+    async def remove_feedback(self, feedback_id: str) -> None:
+        """Undo the feedback in every collection that has it."""
+        for shelf in self.searchers.values():
+            await asyncio.to_thread(shelf.feedback_store.remove, feedback_id)
 
     async def update_indexes(self, on_progress: Callable[[str, int], None] | None = None) -> int:
         """Update all indexes and return the number of added pages.

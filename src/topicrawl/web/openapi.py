@@ -11,7 +11,7 @@ from topicrawl.collection.agreement import AgreementReport
 from topicrawl.collection.export.rows import TextKind
 from topicrawl.collection.review_report import ReviewReport
 from topicrawl.relevance.base import BUILT_IN_JUDGES
-from topicrawl.search.models import Feedback, SearchResults
+from topicrawl.search.models import MAX_QUERY_CHARS, Feedback, SearchResults
 from topicrawl.strategies import list_strategies
 from topicrawl.web.crawl_figures import NextLinks
 
@@ -73,7 +73,7 @@ def build_schema() -> dict[str, Any]:
 
 def _build_shared_paths() -> dict[str, Any]:
     """Return the paths that concern all collections."""
-    fields = {"query": _STRING, "relevant": _URL_LIST, "irrelevant": _URL_LIST}
+    fields = {"query": _STRING, "relevant": _URL_LIST, "irrelevant": _URL_LIST, "teach": {"type": "boolean"}}
     feedback = _build_post_operation("Give relevance feedback on search hits", "feedback", fields, "query")
     return {
         "/api/openapi.json": {"get": _build_operation("This description", "schema")},
@@ -146,9 +146,16 @@ def _query_parameter(name: str, schema: dict[str, Any], *, required: bool = Fals
 
 
 def _search_parameters() -> list[dict[str, Any]]:
-    text = {"type": "string", "maxLength": 1000}
+    text = {"type": "string", "maxLength": MAX_QUERY_CHARS}
+    flag: dict[str, Any] = {"type": "string", "enum": ["1"]}
     offset = {"type": "integer", "minimum": 0, "maximum": 1000}
-    fields = {"q": text, "like": text, "count": {"type": "integer", "minimum": 1, "maximum": 100}, "offset": offset}
+    fields: dict[str, dict[str, Any]] = {
+        "q": text,
+        "like": text,
+        "count": {"type": "integer", "minimum": 1, "maximum": 100},
+        "offset": offset,
+    }
+    fields |= {"in": _STRING, "all": flag, "plain": flag, "facets": flag, "overlap": flag}
     return [_query_parameter(name, schema) for name, schema in fields.items()]
 
 
