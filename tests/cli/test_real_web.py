@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import sqlite3
 from collections.abc import Mapping
+from pathlib import Path
 
 from tests.helpers.live_site import live_site
+from tests.helpers.malformed_http import CASES
+from tests.helpers.site.server import Reply, Request, Site
+
+from topicrawl import Settings, Topic, open_crawl
 
 OPTIONS = ["--allow-net", "127.0.0.0/8", "--delay", "0", "--min-free", "0", "--patience", "0.5"]
 TEXT = "<p>Dengue fever is spread by mosquitoes; patients with dengue need rest."
@@ -82,3 +88,28 @@ def test_no_sitemaps_requests_no_sitemaps_and_feeds(run) -> None:  # type: ignor
     with live_site(answer_with_sitemaps) as (address, requested):
         assert run("crawl", "dengue fever", "--seed", f"{address}/", *OPTIONS, "--no-sitemaps").code == 0
     assert requested == ["/robots.txt", "/"]
+
+
+def test_malformed_responses_are_stored_and_marked(run) -> None:  # type: ignore[no-untyped-def]
+    damaged = [name for name, case in CASES.items() if case.damage]
+    links = "".join(f'<a href="/{number}">dengue fever</a>' for number in range(len(damaged)))
+    found: dict[str, str] = {}
+
+    def answer(request: Request) -> Reply | bytes:
+        if request.path == "/robots.txt":
+            return Reply(status=404)
+        return Reply(f"{TEXT}{links}".encode()) if request.path == "/" else CASES[damaged[int(request.path[1:])]].data
+
+    async def crawl() -> None:
+        async with Site(answer) as site:
+            settings = Settings(
+                delay=0.0, concurrency=4, allow_net=("127.0.0.0/8",), min_free=0, distinct=False, patience=0.5
+            )
+            topic = Topic.of("dengue fever")
+            async with open_crawl(Path("crawl"), topic, [site.make_url("/")], settings) as running:
+                async for visit in running.visits():
+                    if visit.failure is None and not visit.url.endswith("/"):
+                        found[damaged[int(visit.url.rpartition("/")[2])]] = visit.detail
+
+    asyncio.run(crawl())
+    assert found == {name: f"damaged response: {', '.join(CASES[name].damage or ())}" for name in damaged}
