@@ -138,8 +138,17 @@ class Vsm:
         for number in dict.fromkeys(bisect(separators, hit) for hit in hits):
             counts = _count_terms(terms[separators[number - 1] + 1 : separators[number]])
             weights = {term: count * self.lexicon.idf(term) for term, count in counts.items()}
-            scores[number - 1] = self._cosine(self.vocabularies.build_bag((), self.lexicon, weights))
+            scores[number - 1] = self._score_weights(weights)
         return scores
+
+    def _score_weights(self, weights: Mapping[str, float]) -> float:
+        """Return the cosine of a few weighted terms and the topic.
+
+        With a bag of words, scoring the new anchors of a page takes a fifth longer.
+        """
+        length = norm(weights)
+        product = fsum([weight * weights[term] for term, weight in self.query.items() if term in weights])
+        return min(1.0, product / (length * self._query_norm)) if length else 0.0
 
     def _build_bag(self, words: Sequence[str], title: Sequence[str] = ()) -> BagOfWords:
         """Build the bag of words of a title and a text. Words of the topic are never stop words."""
