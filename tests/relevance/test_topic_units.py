@@ -128,3 +128,15 @@ def test_a_topic_of_a_letter_or_of_stop_words_finds_its_pages(topic: str, text: 
 def test_a_letter_near_the_other_words_of_the_topic_raises_the_score() -> None:
     letter, without = f"programming in C {FILLER}", f"programming in Java {FILLER}"
     assert score("programming in C", letter) > 2 * score("programming in C", without)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "expected"),
+    [
+        ("full text search in databases", True),
+        ("geographic information systems", False),
+        ("health and medicine", False),
+    ],
+)
+def test_conjunctions(phrase: str, expected: bool) -> None:
+    assert TopicUnits.of(Topic.of(phrase)).is_conjunction is expected

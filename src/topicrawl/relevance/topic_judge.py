@@ -134,13 +134,8 @@ class TopicJudge:
         return Judgement(round(_logistic(sum(parts.values())), 5), parts)
 
     def _compute_site_bonus(self, page: Page) -> float:
-        """Return the bonus of a page for the evidence on the other pages of its site.
-
-        A topic of several units that belong together has none. Most pages of such a site contain one of the units: in
-        the manual of a database, few pages are about "full text search in databases".
-        """
-        units = self.get_extractor(page).units
-        is_conjunction = len(units.units) > 1 and not units.are_alternatives
+        """Return the bonus of a page for the evidence on the other pages of its site."""
+        is_conjunction = self.get_extractor(page).units.is_conjunction
         return 0.0 if is_conjunction else self.site_evidence.compute_bonus(page.url)
 
     def build_profile(self, page: Page) -> PageProfile:

@@ -77,6 +77,15 @@ class TopicUnits:
                 units.append(TopicUnit(terms, weight / total, acronym, term))
         return cls(tuple(units), are_alternatives or len(units) < 1)
 
+    @property
+    def is_conjunction(self) -> bool:
+        """Whether a page about the topic must contain several units.
+
+        Most pages of a site contain one of them: in the manual of a database, few pages are about "full text search in
+        databases". Evidence of the site is therefore not used for such a topic.
+        """
+        return len(self.units) > 1 and not self.are_alternatives
+
     def describe(self) -> str:
         """Return the units as text."""
         separator = " or " if self.are_alternatives else " with "

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from topicrawl.ml.online import Floats, Hashes, Ids, OnlineLogisticRegression, logistic
 from topicrawl.models import JsonValue, Link, Page, Priority, Visit
 from topicrawl.relevance.site_evidence import SiteEvidence
+from topicrawl.relevance.topic_units import TopicUnits
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.serialization import PackedValues, pack_array, unpack_array
 from topicrawl.strategies.apprentice.feature_names import name_features
@@ -115,6 +116,7 @@ class LinkModel:
         self.term_rewards = TermRewards()
         self.url_variants = UrlVariants()
         self.site_evidence = SiteEvidence()
+        self._site_weight = 0.0 if TopicUnits.of(vsm.topic, vsm.query).is_conjunction else _SITE_WEIGHT
         self.pool = LinkPool(len(PRIOR_WEIGHTS), len(GROUP_WEIGHTS))
         self._max_urls = max_urls
         self.fetch_log: list[FetchRecord] | None = None  # fetches for other workers
@@ -230,7 +232,7 @@ class LinkModel:
         distinct, places = np.unique(hosts, return_inverse=True)
         names = self.group_rates.names
         bonus = [self.site_evidence.compute_bonus(f"//{names[number]}/") for number in distinct.tolist()]
-        return (_SITE_WEIGHT * np.array(bonus, np.float32))[places]
+        return (self._site_weight * np.array(bonus, np.float32))[places]
 
     def describe_unlearned_page(self, visit: Visit) -> PageScores:
         """Return the record of a page that the model does not learn from: its links have no computed priorities."""
@@ -260,7 +262,7 @@ class LinkModel:
         rows = self.pool.get_rows(link.url)
         if not rows:
             return ()
-        site = _SITE_WEIGHT * self.site_evidence.compute_bonus(link.url)
+        site = self._site_weight * self.site_evidence.compute_bonus(link.url)
         sums = [
             float(known @ _PRIOR_VECTOR)
             + self.group_rates.compute_weighted_rate(groups, _GROUP_WEIGHT_VALUES)
