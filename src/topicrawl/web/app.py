@@ -30,6 +30,7 @@ from topicrawl.web import (
     search,
     teach,
     url_sharing_api,
+    watch,
 )
 from topicrawl.web.collections import CollectionRegistry
 from topicrawl.web.crawl_processes import CrawlProcesses
@@ -62,6 +63,7 @@ def _build_routes() -> list[BaseRoute]:
         Route("/", pages.show_home),
         Route("/crawls", actions.start_crawl, methods=post),
         Route(one, pages.show_collection),
+        Route(f"{one}/events", watch.stream_changes),
         Route(f"{one}/pages", page_table.show_pages),
         Route(f"{one}/pages/download", page_table.download_pages, methods=post),
         Route(f"{one}/pages/verdict", page_table.judge_pages, methods=post),

@@ -47,25 +47,6 @@ class _ChartGrid:
         return rows
 
 
-def render_curve(points: Sequence[tuple[int, int]]) -> str:
-    """Render a harvest curve: relevant pages against fetched pages, with the line of a perfect crawl.
-
-    >>> render_curve([(0, 0), (10, 5)]).count("<polyline")
-    1
-    """
-    most, found = points[-1]
-    sheet = _ChartGrid(most, found, height=_HEIGHT, right=12)
-    label = f"{found:,} relevant pages among {most:,} fetches"
-    rows = [f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(label)}" class="curve">']
-    rows += sheet.render_axes()
-    perfect = min(sheet.x_max, sheet.y_max)
-    rows.append(
-        f'<path class="ideal" d="M{sheet.format_points([(0, 0)])} L{sheet.format_points([(perfect, perfect)])}"/>'
-    )
-    rows.append(f'<polyline class="line" points="{sheet.format_points(points)}"/></svg>')
-    return "".join(rows)
-
-
 def render_curves(curves: Mapping[str, Sequence[int]]) -> str:
     """Render several curves in one chart, each with its name at its end; colours follow the order of the curves.
 

@@ -24,6 +24,7 @@ from topicrawl.web.collections import OpenCollection
 
 _MAX_POINTS = 160  # points of a curve
 _SPEED_WINDOW = 60.0  # seconds over which the speed is measured
+_MAX_SPEED_PAGES = 3000  # pages that are counted for the speed
 _MAX_PATH_LENGTH = 200  # links of a path
 _NO_COUNTS = FrontierCounts(0, 0, 0, 0, 0)
 #: Settings that the web page shows; the others may contain passwords or describe the network.
@@ -102,6 +103,26 @@ class CollectionFigures:
         return self.crawling and self.state.endswith("ing") and self.state != "crawling"
 
     @property
+    def progress(self) -> float | None:
+        """Share of the page limit, or of the limit of relevant pages, that is reached; None without a limit."""
+        shares = [done / goal for done, goal in self._list_goals()]
+        return min(1.0, max(shares)) if shares else None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimated seconds until a limit is reached at the present speed and harvest; None if it is unknown."""
+        if not self.crawling or self.paused or not self.speed:
+            return None
+        rates = (self.speed, self.speed * self.harvest)
+        goals = ((self.pages, self.goal), (self.relevant, self.relevant_goal))
+        times = [(goal - done) / rate for (done, goal), rate in zip(goals, rates, strict=True) if goal and rate]
+        return max(0.0, min(times)) if times else None
+
+    def _list_goals(self) -> list[tuple[int, int]]:
+        goals = ((self.pages, self.goal), (self.relevant, self.relevant_goal))
+        return [(done, goal) for done, goal in goals if goal]
+
+    @property
     def harvest(self) -> float:
         """Harvest rate: share of relevant pages."""
         return self.relevant / self.pages if self.pages else 0.0
@@ -178,10 +199,13 @@ def _load_dict(store: CollectionStore, name: str) -> dict[str, JsonValue]:
 
 
 def _measure_speed(store: CollectionStore) -> float:
-    sql = (
-        "SELECT count(*) FROM visits WHERE at > ? AND failure IS NULL AND step > (SELECT max(step) FROM visits) - 20000"
-    )
-    return store.query_value(int, sql, (time() - _SPEED_WINDOW,)) / _SPEED_WINDOW
+    """Return the pages per second in the last minute, or since the first page if the run is younger."""
+    sql = "SELECT at FROM visits WHERE failure IS NULL ORDER BY step DESC LIMIT ?"
+    now = time()
+    recent = [
+        at for (at,) in store.query_typed_rows(tuple[float], sql, (_MAX_SPEED_PAGES,)) if at > now - _SPEED_WINDOW
+    ]
+    return len(recent) / max(1.0, now - min(recent)) if len(recent) > 1 else 0.0
 
 
 def _count_links(directory: Path) -> FrontierCounts:

@@ -15,11 +15,11 @@ from topicrawl.collection import commands
 from topicrawl.collection.commands import CommandKind
 from topicrawl.errors import CollectionError
 from topicrawl.strategies.base import Strategy
-from topicrawl.web import charts, crawl_figures, link_map
+from topicrawl.web import crawl_figures, link_map
 from topicrawl.web.collections import OpenCollection
 from topicrawl.web.crawl_processes import hide_path
 from topicrawl.web.page_context import build_page_context
-from topicrawl.web.site import RequestForm, Site, page_endpoint
+from topicrawl.web.site import RequestForm, Site, get_collection_path, page_endpoint
 from topicrawl.web.url_explanation import explain_url
 
 _MAX_NEXT_LINKS = 12  # waiting links
@@ -76,19 +76,19 @@ def _needs_no_examples(kind: type[Strategy]) -> bool:
 def show_collection(site: Site, request: Request, form: RequestForm) -> Response:
     """Show one collection: figures, harvest curve, hosts, failures and the next links."""
     with site.collections.open_readonly(request.path_params["name"]) as opened:
-        return site.render_page("collection.html", **_build_collection_values(site, opened))
+        return site.render_page("collection.html", **build_collection_values(site, opened))
 
 
-def _build_collection_values(site: Site, opened: OpenCollection) -> dict[str, Any]:
+def build_collection_values(site: Site, opened: OpenCollection) -> dict[str, Any]:
+    """Return the values of the template `collection.html`."""
     blocked = commands.get_current_amounts(opened.store, CommandKind.BLOCK)
     boosts = commands.get_current_amounts(opened.store, CommandKind.BOOST)
     hosts = crawl_figures.list_hosts(opened, _MAX_HOSTS)
     hosts += [(host, 0) for host in {**blocked, **boosts} if host not in dict(hosts)]
     return {
         "it": crawl_figures.get_figures(opened),
-        "curve": Markup(
-            charts.render_curve(crawl_figures.compute_harvest_curve(opened))
-        ),  # contains no text of pages, so it is safe
+        "at": get_collection_path(opened.name),
+        "curve": crawl_figures.compute_harvest_curve(opened),
         "failures": crawl_figures.count_failures(opened),
         "hosts": hosts,
         "blocked": blocked,

@@ -54,6 +54,7 @@ def _create_environment() -> Environment:
         plain=lambda name: str(name).replace("_", " "),
         sentence=format_sentence,
         verdict=format_verdict,
+        duration=format_duration,
         day=lambda at: datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d"),
         host=get_host,
         static=get_static_path,
@@ -179,6 +180,19 @@ def get_collection_path(name: str) -> str:
 
 
 # Template filters
+
+
+def format_duration(seconds: float) -> str:
+    """Format a duration in one unit.
+
+    >>> format_duration(40), format_duration(600), format_duration(9000), format_duration(400_000)
+    ('40 s', '10 min', '2.5 h', '4.6 days')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86_400:.1f} days"
 
 
 def format_verdict(label: str) -> str:
