@@ -257,8 +257,15 @@ def test_every_response_gives_a_body_or_a_failure(name: str) -> None:
 
 def test_the_size_limit_includes_chunk_sizes() -> None:
     settings = HttpSettings(allowed_networks=LOOPBACK, max_bytes=400_000, total_timeout=20.0)
-    answers = lambda _: _forever(b"1\r\nx\r\n" * 10_000, start=_chunked())  # noqa: E731
+    answers = lambda _: _forever(b"3\r\nxyz\r\n" * 10_000, start=_chunked())  # noqa: E731
     assert fetch_one(answers, settings).failure is Failure.TOO_LARGE
+
+
+def test_a_body_that_consists_of_chunk_sizes_is_cut_off() -> None:
+    settings = HttpSettings(allowed_networks=LOOPBACK, max_bytes=4_000_000, total_timeout=20.0)
+    response = fetch_one(lambda _: _forever(b"1\r\nx\r\n" * 10_000, start=_chunked()), settings)
+    assert "truncated" in response.damage
+    assert 10_000 < len(response.body) < 20_000
 
 
 def test_a_request_that_breaks_is_not_sent_twice() -> None:

@@ -17,6 +17,7 @@ from topicrawl.fetch.http_settings import HttpSettings
 from topicrawl.models import Link, Page, Priority, Response, Visit
 from topicrawl.search import LocalServer, handle_request
 from topicrawl.topic import Topic
+from topicrawl.urls import fingerprint
 
 START = 1_700_000_000.0
 LOOPBACK = HttpSettings(allowed_networks=parse_networks(["127.0.0.0/8"]))
@@ -46,7 +47,7 @@ def create_collection(
 
 def hash_text(text: str) -> int:
     """Return a number that is the same for the same text in every process."""
-    return int.from_bytes(text.encode()[:12].ljust(12), "big") + len(text)
+    return fingerprint(text)
 
 
 def make_page(number: int, *words: str) -> tuple[str, str, str]:

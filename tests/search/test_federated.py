@@ -127,9 +127,9 @@ def test_order_of_hits_does_not_depend_on_the_distribution_of_pages(
         several, whole = run_steps(search_servers([split], query), search_servers([large], query), local=[split, large])
     finally:
         cori.MIN_BELIEF_SHARE = share
-    assert [(hit.url, round(hit.score, 4)) for hit in several.hits] == [
-        (hit.url, round(hit.score, 4)) for hit in whole.hits
-    ]
+    # The engine computes with single precision.
+    assert [hit.url for hit in several.hits] == [hit.url for hit in whole.hits]
+    assert [hit.score for hit in several.hits] == pytest.approx([hit.score for hit in whole.hits], abs=1e-4)
 
 
 def test_page_in_several_collections_is_one_hit(tmp_path: Path) -> None:

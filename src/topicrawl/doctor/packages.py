@@ -22,6 +22,7 @@ EXTRAS = {
     "cluster": "crawls on several machines (`--frontier redis://…`)",
     "store": "pages of workers in an object store (`--store s3://…`)",
     "embedding": "word vectors of other models (`--embedding model2vec:…`)",
+    "mcp": "`topicrawl mcp`",
     "ray": "workers on a Ray cluster (`topicrawl cluster ray`)",
 }
 _WORD = r"[A-Za-z0-9._-]+"

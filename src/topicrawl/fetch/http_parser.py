@@ -20,6 +20,8 @@ from topicrawl.models import Damage
 #: Interim responses (1xx, such as 103 Early Hints) that may precede the final response.
 MAX_INTERIM_RESPONSES = 16
 
+_CHUNKED_BLOCK_BYTES = 1 << 15
+_MIN_OVERHEAD_BYTES = 1 << 16  # bytes of a chunked body from which the share of its chunk sizes is limited
 _MAX_CHUNK_LINE_BYTES = 16 * 1024  # of a chunk size with its extensions, and of the trailer
 _HEAD_END = re.compile(rb"\n\r?\n")
 _STATUS_LINE = re.compile(rb"HTTP(?:/(\d+)(?:\.(\d+))?)?[ \t]+(\d{3})(?!\d)", re.IGNORECASE)
@@ -244,7 +246,17 @@ class ResponseParser:
             self._framing = _Framing.DONE
 
     def _feed_chunked(self, data: bytes) -> None:
-        """Parse a part of a chunked body. A body is cut off at the first invalid chunk after a valid one."""
+        """Parse a part of a chunked body. Each chunk costs time, so a body that is mostly chunk sizes is cut off."""
+        for start in range(0, len(data), _CHUNKED_BLOCK_BYTES):
+            if self._framing is _Framing.DONE:
+                self.can_reuse = False
+                return
+            self._feed_chunks(data[start : start + _CHUNKED_BLOCK_BYTES])
+            if self._framing is not _Framing.DONE and self.wire_size > max(_MIN_OVERHEAD_BYTES, 4 * self.size):
+                self._end_damaged("the chunked body consists of chunk sizes")
+
+    def _feed_chunks(self, data: bytes) -> None:
+        """Parse the chunks in a block. A body is cut off at the first invalid chunk after a valid one."""
         assert self.wire_parts is not None
         self.wire_parts.append(data)
         self.wire_size += len(data)

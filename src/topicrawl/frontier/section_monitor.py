@@ -19,7 +19,7 @@ were called repetitive.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
@@ -33,6 +33,11 @@ _MAX_TREE_DEPTH = 4  # directories of a URL whose trees are sections
 _MIN_PARTS = 3  # parts of a tree that must be repetitive
 _MAX_QUOTING_LENGTH = 200  # bytes of a line that may quote the URL of its page
 _MAX_TEXT_LENGTH = 20_000  # characters of a page that are compared
+# Limits of the search for link texts in lines, which takes 6 ms at most.
+_MAX_LINES = 1000  # lines of a page that are compared
+_MAX_ANCHORS = 200
+_MAX_SEARCHED_LINES = 100
+_MAX_LINE_LENGTH = 1000  # bytes
 _SLOT_COUNT = 1 << 16  # bits per generation of a host
 _GENERATION_LINES = 8000  # new lines after which the older generation is forgotten
 _MAX_HOSTS = 500
@@ -144,7 +149,7 @@ class SectionMonitor:
         self._repetitive: dict[str, None] = {}
         self._hosts: dict[str, int] = {}  # host → number of its repetitive sections
 
-    def add_page(self, url: str, text: str, anchors: Collection[str], source: str = "") -> None:
+    def add_page(self, url: str, text: str, anchors: Sequence[str], source: str = "") -> None:
         """Learn from a page. `anchors` are the texts of its links, `source` is the page on which it was found."""
         sections = self._touch_sections(url)
         if not sections or all(each.is_settled and each.pages % _RATING_INTERVAL for _, _, each in sections):
@@ -154,8 +159,7 @@ class SectionMonitor:
         new = [line for line in lines if all([memory.add(key) for key in line.keys])]
         links: set[bytes] = set()
         if sum(len(line.text) for line in new) < sum(map(len, anchors)) + _MIN_NOVELTY * len(text):
-            texts = {_normalise(anchor) for anchor in anchors} - {b""}
-            links = {line.text for line in new if _is_link_line(line.text, texts)}
+            links = _find_link_lines([line.text for line in new], anchors)
         new_size = sum(len(line.text) for line in new if line.text not in links)
         keys = frozenset(chain.from_iterable([line.keys for line in lines]))
         is_novel = False
@@ -249,7 +253,7 @@ def _split_lines(url: str, text: str) -> list[TextLine]:
     """Return the distinct lines of a text."""
     quoted = set(_WORD.findall(_normalise(url.partition("://")[2])))
     lines = []
-    for line in dict.fromkeys(_normalise(text[:_MAX_TEXT_LENGTH]).split(b"\n")):
+    for line in dict.fromkeys(_normalise(text[:_MAX_TEXT_LENGTH]).split(b"\n", _MAX_LINES)[:_MAX_LINES]):
         keys = [hash(line)]
         if len(line) < _MAX_QUOTING_LENGTH and not quoted.isdisjoint(words := _WORD.findall(line)):
             keys.append(hash(b" ".join([word for word in words if word not in quoted])))
@@ -257,6 +261,12 @@ def _split_lines(url: str, text: str) -> list[TextLine]:
     return lines
 
 
-def _is_link_line(line: bytes, anchors: Collection[bytes]) -> bool:
-    """Return whether a line consists mostly of link texts."""
-    return line in anchors or sum(len(anchor) for anchor in anchors if anchor in line) > _LINK_SHARE * len(line)
+def _find_link_lines(lines: Sequence[bytes], anchors: Sequence[str]) -> set[bytes]:
+    """Return the lines that consist mostly of link texts."""
+    texts = {_normalise(anchor) for anchor in anchors[:_MAX_LINES]} - {b""}
+    found = texts.intersection(lines)
+    searched = list(texts)[:_MAX_ANCHORS]
+    for line in [line for line in lines if line not in found and len(line) < _MAX_LINE_LENGTH][:_MAX_SEARCHED_LINES]:
+        if sum([len(text) for text in searched if text in line]) > _LINK_SHARE * len(line):
+            found.add(line)
+    return found

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import NotRequired, TypedDict, TypeVar
 
@@ -104,7 +104,7 @@ class TrapDetector:
         self._repeating: dict[str, None] = {}  # URLs of pages that repeat several others, oldest first
 
     def add_page(
-        self, url: str, words: Sequence[str], source: str = "", *, text: str = "", anchors: Collection[str] = ()
+        self, url: str, words: Sequence[str], source: str = "", *, text: str = "", anchors: Sequence[str] = ()
     ) -> None:
         """Learn from a fetched page, and mark its URL pattern as exhausted when `patience` is reached.
 

@@ -71,6 +71,7 @@ class SearchIndex:
         self._database, self._engine = self._open_parts()
         self._commit = (0, 0, 0)
         self._snapshot: EngineSnapshot | None = None
+        self._text_share: tuple[EngineSnapshot, float] | None = None  # texts per page of a snapshot
 
     def _open_parts(self) -> tuple[Database, tantivy.Index]:
         """Open both parts of the index. The engine locks its files, so those in a read-only directory are linked."""
@@ -148,7 +149,8 @@ class SearchIndex:
     ) -> tuple[list[tuple[tantivy.Document, float, list[str]]], int]:
         """Return the `count` pages with the best scores, each text once, with its other URLs; and the matching texts.
 
-        The number of texts is exact if all matching pages were scored, and an estimate of the engine otherwise.
+        The number of texts is exact if all matching pages were scored, or if no page of the collection repeats another.
+        Otherwise it is an estimate.
         """
         limit = max(_MIN_CANDIDATES, 2 * count + _EXTRA_CANDIDATES)
         while True:
@@ -160,8 +162,15 @@ class SearchIndex:
         if found.total <= len(found.candidates):
             keys = snapshot.get_numbers("text_key", [page.address for page in found.candidates])
             return selected, len(set(keys))
-        matching = snapshot.build_matching_query(query, stats, excluded)
-        return selected, min(found.total, snapshot.count_texts(matching)) if matching is not None else found.total
+        return selected, round(found.total * self._get_text_share(snapshot))
+
+    def _get_text_share(self, snapshot: EngineSnapshot) -> float:
+        """Return the number of distinct texts of the collection per page: 1 if no page repeats another."""
+        if self._text_share is None or self._text_share[0] is not snapshot:
+            sql = f"SELECT count(*), count(DISTINCT text_key) FROM pages WHERE state = {LIVE}"
+            ((pages, texts),) = self._database.execute(sql)
+            self._text_share = snapshot, texts / pages if pages else 1.0
+        return self._text_share[1]
 
     def _group_copies(
         self, snapshot: EngineSnapshot, found: MatchingPages, count: int

@@ -309,10 +309,6 @@ class EngineSnapshot:
         }
         return {**facets, "relevance": bands}
 
-    def count_texts(self, query: tantivy.Query) -> int:
-        """Return an estimate of the number of distinct texts of the matching pages."""
-        return round(self.searcher.cardinality(query, "text_key"))
-
 
 class PageScorer:
     """BM25 scores of a few pages of an engine, with the statistics of all collections."""
