@@ -32,7 +32,7 @@ from topicrawl.fetch.dns import HostResolver
 from topicrawl.fetch.guard import AddressGuard, is_ip_address
 from topicrawl.fetch.http_parser import ResponseError, ResponseParser
 from topicrawl.fetch.http_settings import HttpSettings
-from topicrawl.fetch.http_status import parse_retry_after
+from topicrawl.fetch.http_status import classify_status, parse_retry_after
 from topicrawl.models import Failure, Response
 
 __all__ = ["HttpClient", "HttpSettings"]
@@ -168,7 +168,10 @@ class HttpClient:
             seconds=time.perf_counter() - started,
             request={} if self.settings.headers else request,  # API keys must not be archived
             damage=tuple(parser.damage),
-            wire=reader.build_wire(parser, body),
+            # Responses that are refused for their body are not archived, and may be large.
+            wire=None
+            if failure is not None and classify_status(reader.status) is None
+            else reader.build_wire(parser, body),
         )
 
     async def _exchange(
