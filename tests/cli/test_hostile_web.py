@@ -20,12 +20,12 @@ pytestmark = LONG
 
 ROOT = Path(__file__).parents[2]
 PROBES = ROOT / "tests" / "helpers"
-LARGEST = 400  # MB; sum over the crawl process and its child processes, with bodies of 10 MB
+LARGEST = 450  # MB; sum over the crawl process and its child processes, with bodies of 10 MB
 LARGEST_PAGE = 300  # MB; memory limit for the process of one costly page
 LONGEST_BLOCK = 0.25  # seconds of CPU time in which the event loop runs no other task
 LONGEST_PAGE = 2.0  # seconds of CPU time for one costly page
 FAILURES = {failure.value for failure in Failure}
-OPTIONS = """--allow-net 127.0.0.0/8 --delay 0 --min-free 0 --patience 1 --attempts 1 --timeout 8 --concurrency 12
+OPTIONS = """--allow-net 127.0.0.0/8 --delay 0 --min-free 0 --patience 1 --attempts 1 --timeout 8 --concurrency 16
     --host-pages 5 --pages 0"""
 
 

@@ -252,8 +252,12 @@ class ResponseParser:
                 self.can_reuse = False
                 return
             self._feed_chunks(data[start : start + _CHUNKED_BLOCK_BYTES])
-            if self._framing is not _Framing.DONE and self.wire_size > max(_MIN_OVERHEAD_BYTES, 4 * self.size):
-                self._end_damaged("the chunked body consists of chunk sizes")
+            self._limit_overhead()
+
+    def _limit_overhead(self) -> None:
+        """End a chunked body that is mostly chunk sizes."""
+        if self._framing is not _Framing.DONE and self.wire_size > max(_MIN_OVERHEAD_BYTES, 4 * self.size):
+            self._end_damaged("the chunked body consists of chunk sizes")
 
     def _feed_chunks(self, data: bytes) -> None:
         """Parse the chunks in a block. A body is cut off at the first invalid chunk after a valid one."""
