@@ -4,13 +4,15 @@
 
 The script crawls a part of the sample web, serves the collection with `topicrawl serve` and runs schemathesis on
 /api/openapi.json with a fixed seed. The first round uses random names of collections. The second round uses the name of
-the collection and the URL of one of its pages, which reaches more code. The exit code is 1 if a response was 5xx or if
+the collection and the URL of one of its pages, which reaches more code. The output is one line per round; the output of
+schemathesis is printed if a round fails. The exit code is 1 if a response was 5xx, if no request was generated, or if
 the server has exited.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -43,35 +45,24 @@ def build_settings(address: str) -> str:
     return f'[[operations]]\ninclude-path-regex = "^/api/collections/"\nparameters = {values}\n'
 
 
-def run_schemathesis(command: str, address: str, folder: Path) -> int:
-    """Run both rounds. Return the exit code of the first that failed, or 0."""
+def run_schemathesis(command: str, address: str, folder: Path) -> bool:
+    """Run both rounds and print a line about each. Print the output of a round that failed, and return False."""
     settings = folder / "schemathesis.toml"
-    for text in ("", build_settings(address)):
+    options = ["--checks", "not_a_server_error", "--max-examples", str(_EXAMPLES), "--request-timeout", "30"]
+    options += ["--seed", "1", "--generation-database", "none"]
+    rounds = {"random names of collections": "", "an existing collection and page": build_settings(address)}
+    for number, (values, text) in enumerate(rounds.items(), 1):
         settings.write_text(text)
+        arguments = [command, "--config-file", settings, "run", f"{address}api/openapi.json", *options]
         result = subprocess.run(
-            [
-                command,
-                "--config-file",
-                settings,
-                "run",
-                f"{address}api/openapi.json",
-                "--checks",
-                "not_a_server_error",
-                "--max-examples",
-                str(_EXAMPLES),
-                "--seed",
-                "1",
-                "--generation-database",
-                "none",
-                "--request-timeout",
-                "30",
-            ],
-            cwd=folder,
-            check=False,
+            arguments, cwd=folder, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
         )
-        if result.returncode:
-            return result.returncode
-    return 0
+        counts = re.search(r"^  (\d+) generated, (\d+) passed", result.stdout, re.MULTILINE)
+        if result.returncode or counts is None:
+            print(result.stdout, f"api-check: round {number} failed, exit code {result.returncode}", sep="\n")
+            return False
+        print(f"api-check: round {number}, {values}: {counts[1]} requests generated, {counts[2]} passed", flush=True)
+    return True
 
 
 def main() -> int:
@@ -86,14 +77,14 @@ def main() -> int:
             assert server.stderr is not None
             address = server.stderr.readline().strip()
             try:
-                code = run_schemathesis(str(Path(sys.argv[1]).absolute()), address, folder)
+                has_passed = run_schemathesis(str(Path(sys.argv[1]).absolute()), address, folder)
                 has_exited = server.poll() is not None
             finally:
                 # The server interrupts the crawls that it has started.
                 server.terminate()
         if has_exited:
             print("the server has exited", file=sys.stderr)
-        return 1 if has_exited else code
+        return 1 if has_exited or not has_passed else 0
 
 
 if __name__ == "__main__":
