@@ -267,8 +267,8 @@ def test_unreadable_collection_is_reported_without_its_path(still: tuple[WebClie
 
 
 def test_settings_are_shown_without_network_settings(still: tuple[WebClient, Path, str]) -> None:
-    text = still[0].get("/c/owls").text
-    assert '<code>robots</code></td><td class="url">yes' in text
+    text = still[0].get("/c/owls/settings").text
+    assert '<code>robots</code></th><td class="url">yes' in text
     assert "allow_net" not in text
 
 

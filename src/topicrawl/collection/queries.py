@@ -46,6 +46,11 @@ def get_progress(store: CollectionStore) -> tuple[int, int]:
     return store.query_typed_rows(tuple[int, int], sql)[0]
 
 
+def find_first_time(store: CollectionStore) -> float:
+    """Return the time of the first visit, or 0 without visits."""
+    return store.query_value(float, "SELECT coalesce((SELECT at FROM visits ORDER BY step LIMIT 1), 0.0)")
+
+
 def count_relevant_pages(store: CollectionStore, threshold: float) -> tuple[int, int]:
     """Return the number of stored pages, and how many of them are relevant.
 

@@ -146,6 +146,14 @@ class LocalServer:
         self._indexer: Indexer = SubprocessIndexer() if use_subprocess else InProcessIndexer()
         self._closed = False
 
+    def remove_collection(self, name: str) -> None:
+        """Close the index of a collection that is renamed or removed, and forget the collection."""
+        searcher = self.searchers.pop(name, None)
+        if searcher is not None:
+            # The indexer opens the indexes of the other collections again.
+            self._index_thread.submit(self._indexer.close).result()
+            searcher.close()
+
     async def get_summaries(self, query: Query) -> list[CollectionSummary]:
         """Return a summary of each collection for the query."""
         return await asyncio.gather(*(self._get_summary(shelf, query) for shelf in self.searchers.values()))
@@ -228,7 +236,10 @@ class LocalServer:
         pending = list(self.searchers)
         while pending and not self._closed:
             for name in pending.copy():
-                searcher = self.searchers[name]
+                searcher = self.searchers.get(name)
+                if searcher is None:
+                    pending.remove(name)  # the collection was renamed or removed meanwhile
+                    continue
                 add = partial(self._indexer.index_slice, searcher.directory, searcher.index_directory)
                 new = 0
                 try:

@@ -1,14 +1,12 @@
-"""Handlers of user actions: start and steer crawls, annotate pages, undo annotations. All are POST requests."""
+"""Handlers of user actions: resume and steer crawls, annotate pages. All are POST requests."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from time import time
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from topicrawl import strategies
 from topicrawl.collection import annotations as annotation_log
 from topicrawl.collection import commands
 from topicrawl.collection.annotations import AnnotationLabel
@@ -18,9 +16,6 @@ from topicrawl.collection.review import find_page_urls
 from topicrawl.errors import UsageError
 from topicrawl.settings import parse_seed_urls
 from topicrawl.text.tokenizer import tokenise
-from topicrawl.topic import Topic
-from topicrawl.web.crawl_processes import choose_directory
-from topicrawl.web.pages import render_home
 from topicrawl.web.site import (
     RequestForm,
     Site,
@@ -30,49 +25,7 @@ from topicrawl.web.site import (
     redirect_to,
 )
 
-_MAX_SEEDS = 200
 _MAX_AMOUNT = 10
-
-
-@page_endpoint
-def start_crawl(site: Site, request: Request, form: RequestForm) -> Response:
-    """Start a new crawl in its own process. If the input is invalid, show the form again with an error message."""
-    try:
-        return _start_from_form(site, form)
-    except UsageError as error:
-        values = {
-            name: form.get_text(name, max_length=100_000)[:10_000] for name in ("words", "seeds", "strategy", "pages")
-        }
-        return render_home(site, values, message=str(error))
-
-
-def _start_from_form(site: Site, form: RequestForm) -> Response:
-    start_new_crawl(
-        site,
-        form.get_text("words", max_length=300),
-        parse_seed_urls(form.get_text("seeds", max_length=100_000).split()),
-        form.get_text("strategy", strategies.DEFAULT_STRATEGY),
-        form.get_integer("pages", 1000, minimum=1),
-    )
-    return redirect_to("/")
-
-
-def start_new_crawl(site: Site, words: str, seeds: list[str], strategy: str, pages: int) -> Path:
-    """Start a new crawl in its own process, and return its directory. Raise `UsageError` for invalid input."""
-    if len(words) > 300:
-        raise UsageError("the topic is too long: the maximum is 300 characters")
-    topic = Topic.of(words)
-    if not seeds or len(seeds) > _MAX_SEEDS:
-        raise UsageError(f"enter at least one and at most {_MAX_SEEDS} seed URLs")
-    if strategy not in strategies.list_strategies():
-        # A strategy name with a module would load code that the user of the web page chooses.
-        raise UsageError(f"unknown strategy {strategy!r}")
-    directory = choose_directory(site.collections.crawl_home, topic.name)
-    # After `--` the words of the user cannot be taken for options.
-    site.crawls.start(
-        directory, [f"--strategy={strategy}", f"--pages={pages}", *(f"--seed={url}" for url in seeds), "--", words]
-    )
-    return directory
 
 
 @page_endpoint

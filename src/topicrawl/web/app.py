@@ -21,8 +21,10 @@ from topicrawl.search import LocalServer, SearchServer
 from topicrawl.web import (
     actions,
     api,
+    collection_settings,
     compare,
     crawl_api,
+    home,
     page_table,
     pages,
     review,
@@ -60,8 +62,9 @@ def _build_routes() -> list[BaseRoute]:
     one = "/c/{name}"
     post = ["POST"]
     return [
-        Route("/", pages.show_home),
-        Route("/crawls", actions.start_crawl, methods=post),
+        Route("/", home.show_home),
+        Route("/events", watch.stream_collections),
+        Route("/crawls", home.start_crawl, methods=post),
         Route(one, pages.show_collection),
         Route(f"{one}/events", watch.stream_changes),
         Route(f"{one}/pages", page_table.show_pages),
@@ -71,6 +74,11 @@ def _build_routes() -> list[BaseRoute]:
         Route(f"{one}/why", pages.show_why),
         Route(f"{one}/page", pages.show_page),
         Route(f"{one}/map", pages.show_map),
+        Route(f"{one}/settings", collection_settings.show_settings),
+        Route(f"{one}/settings", collection_settings.save_settings, methods=post),
+        Route(f"{one}/rename", collection_settings.rename, methods=post),
+        Route(f"{one}/remove", collection_settings.confirm_removal),
+        Route(f"{one}/remove", collection_settings.remove, methods=post),
         Route(f"{one}/start", actions.resume_crawl, methods=post),
         Route(f"{one}/order", actions.send_command, methods=post),
         Route(f"{one}/verdict", actions.add_verdict, methods=post),

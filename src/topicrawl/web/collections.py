@@ -83,6 +83,18 @@ class CollectionRegistry:
             raise NotFoundError(f"this server has no collection {name!r}")
         return directory
 
+    def get_movable_directory(self, name: str) -> Path:
+        """Return the directory of a collection that may be renamed or removed. Raise `UsageError` if it may not.
+
+        A directory that was named when the server started may not, because the server would lose it.
+        """
+        directory = self.get_directory(name)
+        if directory in self._directories:
+            raise UsageError(
+                f"{name} was given to `topicrawl serve` itself: start the server with the directory that contains it"
+            )
+        return directory
+
     @contextmanager
     def open_readonly(self, name: str) -> Iterator[OpenCollection]:
         """Open a collection read-only, and close it at the end of the block. Raise `NotFoundError` if there is none."""

@@ -16,8 +16,8 @@ from topicrawl.collection.export.run import FORMATS, ExportJob, choose_text_kind
 from topicrawl.collection.page_filter import ExportFilter
 from topicrawl.errors import CollectionError, UsageError
 from topicrawl.settings import parse_seed_urls
-from topicrawl.web.actions import start_new_crawl
 from topicrawl.web.api import JsonBody, json_endpoint
+from topicrawl.web.new_crawls import CrawlRequest, start_new_crawl
 from topicrawl.web.openapi import EXPORT_TYPES
 from topicrawl.web.site import RequestForm, Site, page_endpoint
 
@@ -30,13 +30,9 @@ def start_crawl(site: Site, request: Request, body: JsonBody) -> Response:
     seeds = body.fields.get("seeds")
     if not isinstance(seeds, list) or not all(isinstance(seed, str) for seed in seeds):
         raise UsageError("seeds must be a list of web addresses")
-    directory = start_new_crawl(
-        site,
-        body.get_text("words"),
-        parse_seed_urls(seeds),
-        body.get_text("strategy", strategies.DEFAULT_STRATEGY),
-        _get_pages(body, 1000),
-    )
+    strategy = body.get_text("strategy", strategies.DEFAULT_STRATEGY)
+    limits = {"pages": _get_pages(body, 1000)}
+    directory = start_new_crawl(site, CrawlRequest(body.get_text("words"), parse_seed_urls(seeds), strategy, limits))
     return JSONResponse({"name": directory.name})
 
 

@@ -20,6 +20,7 @@ from topicrawl.engine.user_feedback import UserFeedback
 from topicrawl.frontier.base import FrontierCounts, FrontierEntry
 from topicrawl.frontier.sqlite.reader import open_reader
 from topicrawl.models import JsonValue
+from topicrawl.settings import Settings, parse_stored_settings
 from topicrawl.web.collections import OpenCollection
 
 _MAX_POINTS = 160  # points of a curve
@@ -156,6 +157,16 @@ def get_figures(opened: OpenCollection) -> CollectionFigures:
         limits.pages,
         limits.relevant,
     )
+
+
+def load_settings(opened: OpenCollection) -> Settings:
+    """Return the stored settings of a crawl."""
+    return parse_stored_settings(_load_dict(opened.store, "settings"))
+
+
+def measure_size(directory: Path) -> int:
+    """Return the size of the files of a collection in bytes."""
+    return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
 
 
 def list_settings(opened: OpenCollection) -> list[tuple[str, str]]:

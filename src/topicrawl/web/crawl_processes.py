@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -31,6 +31,7 @@ class CrawlProcess:
 
     process: subprocess.Popen[bytes]
     output: IO[bytes]
+    form_values: Mapping[str, str] = field(default_factory=dict)  # input of the user
 
     @property
     def is_running(self) -> bool:
@@ -61,7 +62,9 @@ class CrawlProcesses:
     max_running: int = 8  # crawls that run at the same time
     _processes: dict[Path, CrawlProcess] = field(default_factory=dict)
 
-    def start(self, directory: Path, arguments: Sequence[str] = ()) -> None:
+    def start(
+        self, directory: Path, arguments: Sequence[str] = (), form_values: Mapping[str, str] | None = None
+    ) -> None:
         """Start a crawl in a directory, or resume the crawl that it contains."""
         if is_crawling(directory) or self.is_running(directory):
             raise CollectionError(f"the crawl {directory.name} is already running")
@@ -81,7 +84,7 @@ class CrawlProcesses:
         )
         if (previous := self._processes.get(directory)) is not None:
             previous.output.close()
-        self._processes[directory] = CrawlProcess(process, output)
+        self._processes[directory] = CrawlProcess(process, output, form_values or {})
 
     def is_running(self, directory: Path) -> bool:
         """Whether a crawl process of this server is running in a directory."""
@@ -92,6 +95,11 @@ class CrawlProcesses:
         """Return the output of a failed crawl, or "" if the crawl has not failed or this server did not start it."""
         crawl = self._processes.get(directory)
         return hide_path(directory, crawl.read_output()) if crawl is not None and crawl.has_failed else ""
+
+    def forget(self, directory: Path) -> None:
+        """Forget the ended crawl of a directory that is renamed or removed."""
+        if not self.is_running(directory) and (crawl := self._processes.pop(directory, None)) is not None:
+            crawl.output.close()
 
     def get_processes(self) -> dict[Path, CrawlProcess]:
         """Return all crawl processes that this server has started, by directory."""
@@ -117,12 +125,12 @@ def hide_path(directory: Path, text: str) -> str:
     return text.replace(str(directory), directory.name)
 
 
-def choose_directory(home: Path | None, topic: str) -> Path:
-    """Return an unused directory for a new crawl, named after the topic."""
+def choose_directory(home: Path | None, topic: str, used_names: Collection[str] = ()) -> Path:
+    """Return an unused directory for a new crawl, named after the topic, whose name is not in `used_names`."""
     if home is None:
         raise UsageError("the server has no directory for new crawls: start it with a directory that is not a crawl")
     name = re.sub(r"\W+", "-", topic.lower()).strip("-")[:60] or "crawl"
     directory, number = home / name, 2
-    while directory.exists():
+    while directory.exists() or directory.name in used_names:
         directory, number = home / f"{name}-{number}", number + 1
     return directory

@@ -1,23 +1,19 @@
-"""Handlers of the HTML pages: all collections, one collection, its pages, one page, the link map."""
+"""Handlers of the HTML pages: one collection, one page, why a URL was fetched, the link map."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
-from topicrawl import strategies
 from topicrawl.collection import annotations as annotation_log
 from topicrawl.collection import commands
 from topicrawl.collection.commands import CommandKind
-from topicrawl.errors import CollectionError
-from topicrawl.strategies.base import Strategy
 from topicrawl.web import crawl_figures, link_map
 from topicrawl.web.collections import OpenCollection
-from topicrawl.web.crawl_processes import hide_path
+from topicrawl.web.new_crawls import show_starting
 from topicrawl.web.page_context import build_page_context
 from topicrawl.web.site import RequestForm, Site, get_collection_path, page_endpoint
 from topicrawl.web.url_explanation import explain_url
@@ -29,53 +25,12 @@ _MAX_HOST_LINKS = 25  # rows of the table below the map
 
 
 @page_endpoint
-def show_home(site: Site, request: Request, form: RequestForm) -> Response:
-    """Show all collections and a form for a new crawl."""
-    return render_home(site, {"words": "", "seeds": "", "strategy": "", "pages": ""})
-
-
-def render_home(site: Site, form_values: Mapping[str, str], *, message: str = "") -> Response:
-    """Render the home page, with the given values in the form and an error message."""
-    collections, broken = [], list(site.collections.find_damaged())
-    for name in site.collections.list_directories():
-        try:
-            with site.collections.open_readonly(name) as opened:
-                collections.append(crawl_figures.get_figures(opened))
-        except CollectionError as error:
-            broken.append((name, str(error)))
-    existing = {directory for directory in site.collections.list_directories().values()}
-    started = [
-        (directory.name, process.is_running, hide_path(directory, process.read_output()))
-        for directory, process in site.crawls.get_processes().items()
-        if directory not in existing
-    ]
-    return site.render_page(
-        "home.html",
-        code=400 if message else 200,
-        given=form_values,
-        trouble=message,
-        collections=collections,
-        broken=broken,
-        started=started,
-        home=site.collections.crawl_home,
-        strategies=[
-            (name, strategies.describe_strategy(kind))
-            for name, kind in strategies.list_strategies().items()
-            if _needs_no_examples(kind)
-        ],
-        usual=strategies.DEFAULT_STRATEGY,
-    )
-
-
-def _needs_no_examples(kind: type[Strategy]) -> bool:
-    """Whether a strategy needs no examples; the form for a new crawl has no field for them."""
-    return "examples" not in kind.required_inputs
-
-
-@page_endpoint
 def show_collection(site: Site, request: Request, form: RequestForm) -> Response:
     """Show one collection: figures, harvest curve, hosts, failures and the next links."""
-    with site.collections.open_readonly(request.path_params["name"]) as opened:
+    name = request.path_params["name"]
+    if name not in site.collections.list_directories() and (starting := show_starting(site, name)) is not None:
+        return starting
+    with site.collections.open_readonly(name) as opened:
         return site.render_page("collection.html", **build_collection_values(site, opened))
 
 
@@ -99,7 +54,6 @@ def build_collection_values(site: Site, opened: OpenCollection) -> dict[str, Any
         "words": list(opened.topic.all_words),
         "trouble": site.crawls.get_error(opened.directory),
         "added": commands.get_current_amounts(opened.store, CommandKind.WORD),
-        "settings": crawl_figures.list_settings(opened),
     }
 
 

@@ -58,6 +58,7 @@ def _create_environment() -> Environment:
         day=lambda at: datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d"),
         host=get_host,
         static=get_static_path,
+        bytes=format_bytes,
         www=lambda name: name.removeprefix("www."),
     )
     environment.globals["version"] = __version__
@@ -193,6 +194,18 @@ def format_duration(seconds: float) -> str:
     if seconds < 5400:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86_400:.1f} days"
+
+
+def format_bytes(size: int) -> str:
+    """Format a size in one unit.
+
+    >>> format_bytes(900), format_bytes(2_500_000)
+    ('900 bytes', '2.5 MB')
+    """
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= factor:
+            return f"{size / factor:.1f} {unit}"
+    return f"{size} bytes"
 
 
 def format_verdict(label: str) -> str:

@@ -193,8 +193,11 @@ def crawl_with_model(site: Site, request: Request, form: RequestForm) -> Reply:
             raise UsageError("there is no model yet: train one first")
         rows = opened.store.query_rows("SELECT requested FROM visits WHERE source = '' ORDER BY step LIMIT 200")
         pages = form.get_integer("pages", 1000, minimum=1)
+        directory = choose_directory(
+            site.collections.crawl_home, f"{opened.topic.name} {strategy}", site.collections.list_directories()
+        )
         site.crawls.start(
-            choose_directory(site.collections.crawl_home, f"{opened.topic.name} {strategy}"),
+            directory,
             [
                 f"--strategy={strategy}:model={opened.directory / MODEL_FILE}",
                 f"--topic={opened.directory / 'topic.toml'}",
@@ -202,7 +205,7 @@ def crawl_with_model(site: Site, request: Request, form: RequestForm) -> Reply:
                 *(f"--seed={url}" for (url,) in rows),
             ],
         )
-    return redirect_to("/")
+    return redirect_to(get_collection_path(directory.name))
 
 
 def _get_job_name(directory: Path) -> str:

@@ -1,10 +1,10 @@
-"""Live updates of the page of a collection: server-sent events with the parts that have changed."""
+"""Live updates of the home page and of the page of a collection: server-sent events with the changed parts."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from topicrawl.errors import TopicrawlError
+from topicrawl.web.home import build_home_values
 from topicrawl.web.pages import build_collection_values
 from topicrawl.web.site import Site, build_error_response
 
@@ -45,17 +46,34 @@ def _select_changes(sent: dict[str, Any], built: dict[str, Any]) -> dict[str, An
     changes: dict[str, Any] = {"parts": parts} if parts else {}
     sent.update(parts)
     for name in ("curve", "state"):
-        if sent.get(name) != built[name]:
+        if name in built and sent.get(name) != built[name]:
             sent[name] = changes[name] = built[name]
     return changes
+
+
+def _build_home_parts(site: Site) -> dict[str, Any]:
+    """Return the changing part of the home page."""
+    template = site.templates.get_template("collections.html")
+    return {"parts": {"collections": template.render(**build_home_values(site))}, "pending": False}
 
 
 async def stream_changes(request: Request) -> Response:
     """Send the changed parts of the page of a collection as server-sent events, until the browser closes the page."""
     site: Site = request.app.state.site
     name = str(request.path_params["name"])
+    return await _stream(site, request, lambda: _build_parts(site, name))
+
+
+async def stream_collections(request: Request) -> Response:
+    """Send the changed parts of the home page as server-sent events, until the browser closes the page."""
+    site: Site = request.app.state.site
+    return await _stream(site, request, lambda: _build_home_parts(site))
+
+
+async def _stream(site: Site, request: Request, build: Callable[[], dict[str, Any]]) -> Response:
+    """Send what changes in the parts that `build` returns."""
     try:
-        first = await run_in_threadpool(_build_parts, site, name)
+        first = await run_in_threadpool(build)
     except TopicrawlError as error:
         return build_error_response(site, request, error)
 
@@ -71,7 +89,7 @@ async def stream_changes(request: Request) -> Response:
                 yield ": alive\n\n"
             await asyncio.sleep(_SHORT_INTERVAL if built["pending"] else _INTERVAL)
             try:
-                built = await run_in_threadpool(_build_parts, site, name)
+                built = await run_in_threadpool(build)
             except TopicrawlError:
                 return  # the collection was removed or cannot be read; the browser asks again
 
