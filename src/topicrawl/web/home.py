@@ -30,7 +30,7 @@ from topicrawl.web.site import RequestForm, Site, get_collection_path, page_endp
 _SPARK_WIDTH, _SPARK_HEIGHT = 100, 24
 
 
-class CollectionRow(NamedTuple):
+class OverviewRow(NamedTuple):
     """A row of the table of collections."""
 
     figures: CollectionFigures
@@ -77,7 +77,7 @@ def render_home(site: Site, form_values: Mapping[str, str], *, message: str = ""
 
 def build_home_values(site: Site) -> dict[str, Any]:
     """Return the template values of the collections, which the page updates."""
-    rows: list[CollectionRow] = []
+    rows: list[OverviewRow] = []
     broken = list(site.collections.find_damaged())
     for name in site.collections.list_directories():
         try:
@@ -101,10 +101,10 @@ def _list_starting(site: Site) -> list[tuple[str, bool, str]]:
     ]
 
 
-def _build_row(opened: OpenCollection) -> CollectionRow:
+def _build_row(opened: OpenCollection) -> OverviewRow:
     started = opened.cache.compute("started", opened.store, lambda: queries.find_first_time(opened.store))
     curve = crawl_figures.compute_harvest_curve(opened)
-    return CollectionRow(crawl_figures.get_figures(opened), started, draw_spark(curve))
+    return OverviewRow(crawl_figures.get_figures(opened), started, draw_spark(curve))
 
 
 def draw_spark(curve: list[tuple[int, int]]) -> str:
@@ -124,10 +124,10 @@ def draw_spark(curve: list[tuple[int, int]]) -> str:
     return "M" + "L".join(dict.fromkeys(points))
 
 
-def group_rows(rows: list[CollectionRow]) -> list[tuple[str, list[CollectionRow]]]:
+def group_rows(rows: list[OverviewRow]) -> list[tuple[str, list[OverviewRow]]]:
     """Return the rows by topic: topics with a running crawl first, then those with the newest crawl first."""
 
-    def get_rank(row: CollectionRow) -> tuple[bool, float]:
+    def get_rank(row: OverviewRow) -> tuple[bool, float]:
         return row.figures.crawling, row.started
 
     by_topic = sorted(rows, key=lambda row: row.figures.topic.casefold())
