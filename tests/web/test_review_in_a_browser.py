@@ -1,4 +1,4 @@
-"""Review with the keyboard in a browser: each key press is one verdict on the page that is shown."""
+"""Review in a browser: a key press is one verdict on the page that is shown, and samples decide on their groups."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.helpers.browser import BROWSER, BrowserTab, open_browser
+from tests.helpers.review_site import SECTIONS, crawl_review_site
 from tests.helpers.search_collections import create_collection, make_page
 from tests.helpers.web_client import WebClient, serve_collections
 
@@ -110,3 +111,44 @@ def test_undo_restores_each_page_and_help_lists_the_keys(tmp_path: Path) -> None
 
     verdicts = review_in_browser(tmp_path, review)
     assert [label for _, label in verdicts] == ["relevant", "unsure"]
+
+
+#: Request of the page table for a download of the relevant pages, as its form sends it.
+DOWNLOAD = """fetch('/c/crawl/pages/download', {method: 'POST', headers: {'Content-Type':
+    'application/x-www-form-urlencoded'}, body: 'scope=all&query=show%3Drelevant&format=jsonl'}).then(sent => sent.text())"""
+
+
+async def review_by_sample(tab: BrowserTab, origin: str) -> None:
+    """Accept the group "ponds" and reject the group "planes" by their samples, then accept the undoubted pages."""
+    await tab.open(f"{origin}/c/crawl/review")
+    await tab.wait_until(READY)
+    queue = json.loads(await tab.evaluate("document.getElementById('review').dataset.pages"))
+    shown = "document.querySelector('#verdict [name=url]').value"
+    for number, page in enumerate(queue):
+        await tab.wait_until(f"{shown} === {json.dumps(page['url'])}")
+        await press_keys(tab, "y" if "/ponds/" in page["url"] or "/clinic/" in page["url"] else "n")
+        await wait_for_count(tab, number + 1)
+    decided = [f"document.querySelector('[data-count={name}]').textContent === '1'" for name in ("accepted", "rejected")]
+    await tab.wait_until(" && ".join(decided))
+    await tab.evaluate("document.querySelector('form[action$=\"/review/groups\"] button').click()")
+    await tab.wait_until("!document.querySelector('form[action$=\"/review/groups\"] button')")
+
+
+def test_export_contains_what_a_review_by_samples_decides(tmp_path: Path) -> None:
+    address = crawl_review_site(tmp_path / "crawl")
+
+    async def run(client: WebClient) -> str:
+        async with open_browser(tmp_path) as tab:
+            await review_by_sample(tab, client.origin)
+            await tab.open(f"{client.origin}/c/crawl/review/groups")
+            for name, decision in (("planes", "rejected"), ("ponds", "accepted")):
+                row = f"[...document.querySelectorAll('tr')].find(row => row.innerText.includes('/{name}/'))"
+                assert await tab.evaluate(f"{row}.querySelector('[data-label=Decision]').innerText") == decision
+            return str(await tab.evaluate(DOWNLOAD))
+
+    with serve_collections([tmp_path / "crawl"]) as client:
+        downloaded = asyncio.run(run(client))
+        exported = client.get("/api/collections/crawl/export").text
+    expected = sorted(f"{address}/{name}/{n}" for name in ("clinic", "ponds") for n in range(SECTIONS[name][0]))
+    for lines in (downloaded, exported):
+        assert sorted(json.loads(line)["url"] for line in lines.splitlines()) == expected
