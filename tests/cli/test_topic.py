@@ -11,6 +11,7 @@ from tests.helpers import documents
 from tests.helpers.live_site import live_site
 
 from topicrawl import SampleWeb
+from topicrawl.cli import seed_search
 from topicrawl.topic import load_topic
 
 PAGE = "<title>Dengue</title><p>Dengue fever is spread by mosquitoes. Dengue fever is a fever.</p>"
@@ -165,3 +166,34 @@ def test_words_and_topic_exclude_each_other_in_the_lab(run, web: Path) -> None: 
         ran = run("lab", "run", web, *given, "--seed", seed)
         assert ran.code == 2
         assert sentence in ran.err
+
+
+def test_results_of_search_engines_make_a_topic(run, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    """Hati, Kumar and Mishra, section 4.2: the topic table is built from the first results of the topic's name."""
+    monkeypatch.setattr(seed_search, "_PAUSE", 0.0)
+
+    def answer(path: str) -> tuple[int, Mapping[str, str], bytes]:
+        if path == "/robots.txt":
+            return 404, {}, b""
+        return 200, {}, (PAGE if path.startswith("/fever") else "<p>Steam trains on old rails.</p>").encode()
+
+    with live_site(answer) as (site, asked):
+        found = {
+            "dengue fever": {"google": ("/fever/1", "/fever/2"), "msn": ("/fever/2", "/fever/1", "/shop")},
+            "trains": {"google": ("/rail",), "msn": ("/rail", "/fever/1")},
+        }
+        rows = [
+            {"query": query, "engine": engine, "hits": [{"url": site + path} for path in paths]}
+            for query, engines in found.items()
+            for engine, paths in engines.items()
+        ]
+        Path("found.json").write_text(json.dumps({"answers": rows}))
+        options = ("--engine", "recorded:found.json", "--allow-net", "127.0.0.0/8", "--delay", 0)
+        ran = run("topic", "build", "dengue fever", *options, "--negative", "trains")
+    assert ran.code == 0, ran.err
+    assert sorted(asked) == ["/fever/1", "/fever/2", "/rail", "/robots.txt"]
+    topic = load_topic(Path("topic.toml"))
+    assert (sorted(topic.relevant), topic.irrelevant) == ([f"{site}/fever/1", f"{site}/fever/2"], (f"{site}/rail",))
+    assert "mosquitoes" in topic.words
+    assert run("topic", "build", "--engine", "recorded:found.json", "--page", "a.html").code == 2
+    assert run("topic", "build", "owls", "--negative", "trains").code == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,15 @@ from topicrawl import topic as topics
 from topicrawl.cli.setting_options import add_network_options, build_network_settings
 from topicrawl.cli.topic_inspection import show_command, try_command
 from topicrawl.database import write_text_file
-from topicrawl.errors import TopicError, UsageError
+from topicrawl.errors import SeedError, TopicError, UsageError
 from topicrawl.models import Page
 from topicrawl.settings import Settings
 from topicrawl.text.keyword_weights import TOPIC_WEIGHTINGS
 from topicrawl.text.lexicon import STEMMING_ALGORITHMS
 from topicrawl.topic import Topic
 from topicrawl.topic.filter import ELEMENT_SIZES
+
+RESULTS_OF_TABLE = 7  # Hati, Kumar and Mishra, section 4.2: the topic table is built from the first seven results
 
 
 @click.group("topic")
@@ -38,6 +40,21 @@ def topic_command() -> None:
 )
 @click.option(
     "--from", "source", type=click.Path(path_type=Path), help="Read the URLs from this crawl or recorded web."
+)
+@click.option("--engine", "engines", multiple=True, metavar="NAME", help="Take pages from this search engine, see below.")
+@click.option("--searxng", default="", metavar="URL", help="The URL of a SearXNG server. [default: SEARXNG_URL]")
+@click.option(
+    "--number",
+    type=click.IntRange(1, 100),
+    default=RESULTS_OF_TABLE,
+    show_default=True,
+    help="Results per engine.",
+)
+@click.option(
+    "--negative",
+    default="",
+    metavar="TEXT",
+    help="A query for pages that are not on the topic; -: WORDS with a minus sign.",
 )
 @click.option(
     "--k", default=14, show_default=True, type=click.IntRange(1, 1000), help="Keywords to take from the pages."
@@ -69,9 +86,14 @@ def build_command(**options: Any) -> None:
     PostScript or another document, also in gzip or zip), a URL on the live web (fetched as robots.txt and the crawl
     delay allow), or a URL in a crawl or recorded web (--from).
 
+    With --engine, the first --number results of the query WORDS are pages on the topic: those that two engines find, or
+    all if only one engine answers. --negative does the same for pages that are not on the topic. The names of the
+    engines are those of `topicrawl seeds --engine`.
+
     \b
     Examples:
       topicrawl topic build "dengue fever"
+      topicrawl topic build "dengue fever" --engine ddgs --negative - --contact you@example.org
       topicrawl topic build "dengue fever" --page notes.html --page https://www.who.int/dengue --out dengue.toml
       topicrawl topic build --examples judged.tsv --from tropical --weighting tf_idf
       topicrawl crawl --topic dengue.toml --seed https://www.who.int/
@@ -98,6 +120,10 @@ class TopicBuildOptions:
     unlike: tuple[str, ...]
     examples: Path | None
     source: Path | None
+    engines: tuple[str, ...]
+    searxng: str
+    number: int
+    negative: str
     k: int
     weighting: str
     language: str
@@ -119,6 +145,9 @@ class TopicBuildOptions:
         if not self.words.strip() and not relevant:
             raise TopicError('no topic given: give words, pages or both, as in topicrawl topic build "dengue fever"')
         language = self._check_options()
+        if self.engines:
+            good, bad = self._query_engines()
+            relevant, irrelevant = (*relevant, *good), (*irrelevant, *bad)
         pages = ExamplePageReader(self.source, self.settings)
         by_name = pages.read_pages([*relevant, *irrelevant])
         good_pages, bad_pages = find_pages(by_name, relevant), find_pages(by_name, irrelevant)
@@ -130,6 +159,24 @@ class TopicBuildOptions:
         if self.candidates is not None:
             self._write_candidates(self.candidates, topic, good_pages, bad_pages)
         return topic
+
+    def _query_engines(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the URLs of the pages on the topic and of the others that the search engines elect."""
+        from topicrawl.cli.seed_search import SEARCH_TIMEOUT, SeedQuery, find_seeds, print_seeds
+
+        query = SeedQuery(
+            " ".join(self.words.split()),
+            self.engines,
+            self.searxng,
+            self.number,
+            negative=self.negative.strip(),
+            settings=replace(self.settings, timeout=min(self.settings.timeout, SEARCH_TIMEOUT)),
+        )
+        found = find_seeds(query)
+        print_seeds(found)
+        if not found.selected_seeds:
+            raise SeedError(f"no page has {found.votes} votes: raise --number for more results, or choose other words")
+        return tuple(seed.url for seed in found.selected_seeds), tuple(seed.url for seed in found.irrelevant_seeds)
 
     def _write_candidates(self, path: Path, topic: Topic, relevant: Sequence[Page], irrelevant: Sequence[Page]) -> None:
         """Write the elements from which an expert can choose the filter, with their counts."""
@@ -152,6 +199,12 @@ class TopicBuildOptions:
             check_output_path(self.out, force=self.force)
         if self.source is not None and self.examples is None and not self.pages and not self.unlike:
             raise UsageError("--from needs the URLs of pages: give them with --examples or --page")
+        if self.engines and not self.words.strip():
+            raise UsageError("--engine needs the words of the query, as in topicrawl topic build \"dengue fever\"")
+        if self.engines and self.source is not None:
+            raise UsageError("--engine fetches live pages and cannot be combined with --from")
+        if not self.engines and (self.negative or self.searxng):
+            raise UsageError("--negative and --searxng need an --engine")
         language = self.language.replace("_", "-").partition("-")[0].lower()
         if language and language not in STEMMING_ALGORITHMS:
             raise UsageError(f"unknown language {self.language!r}; supported: {', '.join(STEMMING_ALGORITHMS)}")
