@@ -138,3 +138,24 @@ def test_boilerplate_is_removed() -> None:
     pages = [Page(f"http://a.example/{n}", text=f"Imprint and terms\npage {n}\nAll rights reserved") for n in range(4)]
     assert [each.text for each in remove_boilerplate(pages)] == [f"page {n}" for n in range(4)]
     assert remove_boilerplate(pages[:2]) == pages[:2]
+
+
+def test_irrelevant_examples_raise_the_thresholds_of_undoubted_pages() -> None:
+    mentions = [
+        Page(
+            f"http://b.example/{number}", text=f"A mosquito, a fever and a rash, but no {number % 3} trains. n{number}."
+        )
+        for number in range(40)
+    ]
+    topic = Topic("x", {"rash": 1.0}, filter=TopicFilter({"rash": 1.0, "mosquito": 1.0, "fever": 1.0, "larva": 1.0}))
+    _, few = fit_filter(topic, RELEVANT, mentions[:10])
+    _, many = fit_filter(topic, RELEVANT, mentions)
+    assert few.undoubted_terms is None
+    sieve = FilterModel.of(topic.filter, ENGLISH)
+    rows = [sieve.measure_coverage(sieve.extract_terms(each)) for each in mentions]
+    for name in ("terms", "vsm"):
+        assert all(getattr(row, name) < many.get_undoubted(name) for row in rows)
+        assert getattr(many, name) == getattr(few, name), "the thresholds of the votes stay those of the core"
+    # Thresholds that the user sets count for undoubted pages too.
+    own = Topic("x", {"rash": 1.0}, filter=topic.filter, thresholds=Thresholds(vsm=0.3))
+    assert fit_filter(own, RELEVANT, mentions)[1].undoubted_terms is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections import Counter
 
@@ -62,15 +63,25 @@ def test_metrics_vote_when_they_reach_their_thresholds(
     assert (verdict.metrics, verdict.group) == (votes, group)
 
 
-@pytest.mark.parametrize("votes", [("collocations", "terms"), ("terms", "vsm"), ("collocations", "terms", "passage")])
-def test_two_votes_are_undoubted(votes: tuple[str, ...]) -> None:
-    assert FilterVerdict({}, votes, 1.0).is_undoubted
-    assert not FilterVerdict({}, votes[:1], 1.0).is_undoubted
+def test_undoubted_pages_reach_the_higher_thresholds() -> None:
+    """Two metrics that reach the normal thresholds recommend a page, but do not make it undoubted."""
+    strict = metrics()
+    strict.thresholds = dataclasses.replace(AT, undoubted_terms=0.8, undoubted_pairs=0.3, undoubted_triples=0.5)
+    weak, strong = page(*list(TERMS)[:5], *list(PAIRS)[:2]), page(*list(TERMS)[:8], *list(PAIRS)[:3])
+    assert metrics().judge_page(weak).group == "undoubted"
+    verdict = strict.judge_page(weak)
+    assert (set(verdict.metrics), verdict.group) == ({"terms", "collocations", "vsm"}, "vsm")
+    assert strict.judge_page(strong).group == "undoubted"
+    # Terms and collocations without similarity: the first subdirectory of section 4, step 7.
+    far = page(*list(TERMS)[:5], *list(PAIRS)[:2], noise=900)
+    assert (metrics().judge_page(far).group, strict.judge_page(far).group) == ("undoubted", "terms")
+    restored = MultiMetricJudge.from_state(json.loads(json.dumps(strict.get_state())), PLAIN)
+    assert restored.judge_page(weak).group == "vsm"
 
 
 def test_passage_and_one_weak_metric_are_not_undoubted() -> None:
-    assert not FilterVerdict({}, ("terms", "passage"), 1.0).is_undoubted
-    assert FilterVerdict({}, ("terms", "passage"), 1.0).group == "passage"
+    verdict = metrics().judge_page(page(*list(TERMS)[:5], noise=900))
+    assert (verdict.metrics, verdict.is_undoubted, verdict.group) == (("terms", "passage"), False, "passage")
 
 
 @pytest.mark.parametrize("metric", ["terms", "collocations"])

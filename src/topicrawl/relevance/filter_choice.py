@@ -7,6 +7,11 @@ pages of the core contain it and the rarer it is in the language. If there are i
 less frequent in them. The thresholds are tuned so that 60 to 70 % of the core pass. This needs several pages: for a
 small core, the values of the paper are an upper bound. The passage threshold of the paper is half of the VSM threshold.
 It is raised if more than 5 % of the irrelevant examples reach it: on recorded webs it accepts up to 63 % of the pages.
+
+A page is undoubtedly relevant if two metrics vote for it. On the webs of today, where most fetched pages are not
+relevant, the thresholds that 60 to 70 % of the core pass are too low for that: half of these pages were wrong. With
+irrelevant examples, the votes for an undoubted page therefore have thresholds of their own, which at most 1 % of the
+irrelevant examples reach by each metric (`bench/undoubted.py` measures the effect).
 """
 
 from __future__ import annotations
@@ -40,6 +45,7 @@ TARGET_PASS_RATE = 0.65  # target share of the core that passes; the paper says 
 MIN_TUNING_PAGES = 10  # pages; thresholds tuned on fewer pages do not generalise
 _MIN_IRRELEVANT_PAGES = 20  # irrelevant examples from which the passage threshold is tuned
 _MAX_PASSAGE_ERRORS = 0.05  # share of the irrelevant examples that may reach the passage threshold
+_MAX_UNDOUBTED_ERRORS = 0.01  # share of them that may reach the threshold of one metric for undoubted pages
 _SMALL_CORE = 4  # pages; in a smaller core, an element of a single page may be selected
 _FOLDS = 5  # cross-validation folds of the core
 _MIN_BOILERPLATE_PAGES = 3  # pages; boilerplate cannot be recognised in fewer
@@ -164,8 +170,21 @@ class FilterBuilder:
         """
         if len(self.irrelevant) < _MIN_IRRELEVANT_PAGES:
             return 0.0
-        values = sorted(model.best_passage_similarity(model.extract_terms(page)) for page in self.irrelevant)
-        return min(1.0, ceil(values[-1 - floor(_MAX_PASSAGE_ERRORS * len(values))] * 1e4 + 1) / 1e4)
+        values = [model.best_passage_similarity(model.extract_terms(page)) for page in self.irrelevant]
+        return _get_exceeded_threshold(values, _MAX_PASSAGE_ERRORS)
+
+    def tune_undoubted_thresholds(self, model: FilterModel) -> dict[str, float]:
+        """Return for each metric the least threshold that at most 1 % of the irrelevant examples reach.
+
+        It is empty if there are too few irrelevant examples to tell.
+        """
+        if len(self.irrelevant) < _MIN_IRRELEVANT_PAGES:
+            return {}
+        rows = [model.measure_coverage(model.extract_terms(page)) for page in self.irrelevant]
+        return {
+            f"undoubted_{name}": _get_exceeded_threshold(values, _MAX_UNDOUBTED_ERRORS)
+            for name, values in zip(FilterCoverage._fields, zip(*rows, strict=True), strict=True)
+        }
 
     def _measure_fold(self, fold: int) -> list[FilterCoverage]:
         """Measure one fold of the core with a filter selected from the other folds."""
@@ -176,6 +195,16 @@ class FilterBuilder:
         terms = {term: weight for (term,), weight in selected["terms"].items()}
         model = FilterModel(self.lexicon, self.keep_words, terms, selected["pairs"], selected["triples"])
         return [model.measure_coverage(page_terms) for page_terms in self.page_terms[fold::_FOLDS]]
+
+
+def _get_exceeded_threshold(values: Iterable[float], share: float) -> float:
+    """Return the least threshold that at most this share of the values reaches.
+
+    >>> _get_exceeded_threshold([0.1, 0.5, 0.2, 0.3], 0.25), _get_exceeded_threshold([0.1, 0.5], 0.1)
+    (0.3001, 0.5001)
+    """
+    ascending = sorted(values)
+    return min(1.0, ceil(ascending[-1 - floor(share * len(ascending))] * 1e4 + 1) / 1e4)
 
 
 def _get_thresholds_at_rank(rows: Sequence[FilterCoverage], rank: int) -> FilterCoverage:
@@ -212,13 +241,16 @@ def fit_filter(
         # The threshold of the topic is tuned for a few words. A complete filter uses the value of the paper.
         vsm = PAPER_THRESHOLDS.vsm if topic.filter else topic.similarity_threshold
         thresholds = Thresholds(vsm, PAPER_THRESHOLDS.terms, PAPER_THRESHOLDS.pairs, PAPER_THRESHOLDS.triples)
-    values = {**thresholds.get_defined(), **topic.thresholds.get_defined()}
-    if topic.thresholds.passage is None:
+    given = topic.thresholds.get_defined()
+    values = {**thresholds.get_defined(), **given}
+    model = FilterModel.of(filter, topic.lexicon, topic.tokens)
+    if "passage" not in given:
         values["passage"] = values["vsm"] / 2
-        if topic.thresholds.vsm is None:
-            tuned = builder.tune_passage_threshold(FilterModel.of(filter, topic.lexicon, topic.tokens))
-            values["passage"] = max(values["passage"], tuned)
-    return filter, Thresholds(**values)
+        if "vsm" not in given:
+            values["passage"] = max(values["passage"], builder.tune_passage_threshold(model))
+    # Thresholds that the user chose stay in force for undoubted pages too.
+    tuned = {} if given else builder.tune_undoubted_thresholds(model)
+    return filter, Thresholds(**values, **tuned)
 
 
 #: Columns of the list of candidates.

@@ -8,10 +8,12 @@
 | passage | vsm does not vote, but one passage of the page is similar enough (half of that similarity suffices) |
 | directory | no other metric votes, but an undoubtedly relevant page was found in the same directory |
 
-Pages are grouped for evaluation by sampling: undoubted; vsm; passage; directory. A page for which only terms or only
-collocations vote is not recommended: in Table 4 of the paper, the other groups add up to the recommended pages. A
-passage does not count as one of the two votes of an undoubted page: a passage and a few terms occur on many pages that
-only mention the topic.
+Pages are grouped for evaluation by sampling: undoubted; vsm; terms (terms and collocations vote, the first group in
+step 7); passage; directory. A page for which only terms or only collocations vote is not recommended: in Table 4 of the
+paper, the other groups add up to the recommended pages. A passage does not count as one of the two votes of an
+undoubted page: a passage and a few terms occur on many pages that only mention the topic. With irrelevant examples, a
+metric counts as one of the two votes only from a higher threshold, which hardly any irrelevant example reaches
+(`filter_choice.py`).
 
 The paper defines when a page is relevant, but not its score. Here the degree of each metric is its value divided by
 twice its threshold, at most 1, so that the degree is one half at the threshold. The score is the mean of the degrees of
@@ -29,7 +31,7 @@ from typing import Any, cast
 from topicrawl.models import JsonValue, Page
 from topicrawl.relevance.base import UNDOUBTED
 from topicrawl.relevance.directory_heuristic import DirectoryStats
-from topicrawl.relevance.filter_model import FilterModel, PageTerms
+from topicrawl.relevance.filter_model import FilterCoverage, FilterModel, PageTerms
 from topicrawl.relevance.filter_tuning import FilterTuning, RecommendedPageStats
 from topicrawl.text.lexicon import LanguageLexicon
 from topicrawl.text.sparse_vectors import cosine
@@ -45,22 +47,24 @@ class FilterVerdict:
     values: Mapping[str, float]  # terms, pairs, triples, vsm; passage, directory and wrong if they were computed
     metrics: tuple[str, ...]  # metrics that vote for the page
     score: float  # 0…1
-
-    @property
-    def is_undoubted(self) -> bool:
-        """Whether two or more metrics besides the passage vote for the page."""
-        return len(self.metrics) - ("passage" in self.metrics) > 1
+    is_undoubted: bool = False  # whether two or more metrics besides the passage reach their higher thresholds
 
     @property
     def group(self) -> str:
-        """Evaluation group: "undoubted", "vsm", "passage", "directory", or "" if the page is not recommended.
+        """Evaluation group: undoubted, vsm, terms, passage, directory, or "" if the page is not recommended.
 
-        >>> [FilterVerdict({}, votes, 0.5).group for votes in ((), ("terms",), ("vsm",), ("terms", "vsm"))]
-        ['', '', 'vsm', 'undoubted']
+        >>> [FilterVerdict({}, votes, 0.5).group for votes in ((), ("terms",), ("terms", "vsm"))]
+        ['', '', 'vsm']
+        >>> FilterVerdict({}, ("terms", "vsm"), 0.5, is_undoubted=True).group
+        'undoubted'
         """
         if self.is_undoubted:
             return UNDOUBTED
-        return next((name for name in self.metrics if name in ("vsm", "passage", "directory")), "")
+        if "vsm" in self.metrics:
+            return "vsm"
+        if {"terms", "collocations"} <= {*self.metrics}:
+            return "terms"
+        return next((name for name in self.metrics if name in ("passage", "directory")), "")
 
 
 def metric_degree(value: float, threshold: float) -> float:
@@ -128,7 +132,17 @@ class MultiMetricJudge:
             metrics += ["directory"] * (values["directory"] > 0)
             similarity = max(similarity, values["directory"] / 2)
         parts = [terms, similarity, *([collocations] if self.current.pairs or self.current.triples else [])]
-        return self._apply_rejected_profile(FilterVerdict(values, tuple(metrics), sum(parts) / len(parts)), page_terms)
+        verdict = FilterVerdict(values, tuple(metrics), sum(parts) / len(parts), self._count_strong_votes(values) > 1)
+        return self._apply_rejected_profile(verdict, page_terms)
+
+    def _count_strong_votes(self, values: Mapping[str, float]) -> int:
+        """Return how many of terms, collocations and similarity reach their thresholds for undoubted pages."""
+        reached = {
+            name
+            for name in FilterCoverage._fields
+            if metric_degree(values[name], self.thresholds.get_undoubted(name)) >= 0.5
+        }
+        return len(reached & {"terms", "vsm"}) + (not reached.isdisjoint({"pairs", "triples"}))
 
     def _apply_rejected_profile(self, verdict: FilterVerdict, page_terms: PageTerms) -> FilterVerdict:
         """Apply the profile of wrongly recommended pages to a verdict.
@@ -142,7 +156,7 @@ class MultiMetricJudge:
         similarity = cosine(weights, self.rejected_profile)
         values = {**verdict.values, "wrong": similarity}
         if similarity <= verdict.values["vsm"]:
-            return FilterVerdict(values, verdict.metrics, verdict.score)
+            return FilterVerdict(values, verdict.metrics, verdict.score, verdict.is_undoubted)
         return FilterVerdict(values, (), verdict.score * (1 - similarity))
 
     def score(self, page: Page) -> float:
@@ -152,10 +166,10 @@ class MultiMetricJudge:
     def observe_page(self, page: Page) -> FilterVerdict:
         """Judge a page and learn from the verdict.
 
-        The page is counted for its directory: as relevant if the verdict is undoubted (two or more metrics vote for
-        it), else as not relevant. Only undoubted pages update the filter, every `tuning.interval` pages. In the paper,
-        readers confirm the recommended pages. During a crawl there is no confirmation, so doubtful pages do not update
-        the filter: pages recommended by a passage alone are many, and would move the filter away from the topic.
+        The page is counted for its directory: as relevant if the verdict is undoubted, else as not relevant. Only
+        undoubted pages update the filter, every `tuning.interval` pages. In the paper, readers confirm the recommended
+        pages. During a crawl there is no confirmation, so doubtful pages do not update the filter: pages recommended by
+        a passage alone are many, and would move the filter away from the topic.
         """
         page_terms = self.current.extract_terms(page)
         verdict = self._judge_terms(page, page_terms)

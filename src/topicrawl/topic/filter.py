@@ -56,7 +56,8 @@ class Thresholds:
     """Thresholds from which each metric counts a page as relevant. None: not set, the metric uses its default.
 
     `terms`, `pairs` and `triples` are shares of the filter's elements that a page contains. `vsm` and `passage` are
-    similarities of a page and of its best passage.
+    similarities of a page and of its best passage. The thresholds that begin with `undoubted` are those from which a
+    metric counts as one of the two that make a page undoubtedly relevant; None: the same as without `undoubted`.
     """
 
     vsm: float | None = None
@@ -64,6 +65,10 @@ class Thresholds:
     pairs: float | None = None
     triples: float | None = None
     passage: float | None = None
+    undoubted_vsm: float | None = None
+    undoubted_terms: float | None = None
+    undoubted_pairs: float | None = None
+    undoubted_triples: float | None = None
 
     def __post_init__(self) -> None:
         for name, value in self.get_defined().items():
@@ -78,3 +83,12 @@ class Thresholds:
         """
         values = {item.name: getattr(self, item.name) for item in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
+
+    def get_undoubted(self, name: str) -> float:
+        """Return the threshold of a metric for undoubtedly relevant pages, which is never the lower one.
+
+        >>> thresholds = Thresholds(vsm=0.18, terms=0.5, undoubted_vsm=0.3)
+        >>> thresholds.get_undoubted("vsm"), thresholds.get_undoubted("terms")
+        (0.3, 0.5)
+        """
+        return max(getattr(self, name) or 0.0, getattr(self, f"undoubted_{name}", None) or 0.0)
