@@ -115,7 +115,8 @@ def test_undo_restores_each_page_and_help_lists_the_keys(tmp_path: Path) -> None
 
 #: Request of the page table for a download of the relevant pages, as its form sends it.
 DOWNLOAD = """fetch('/c/crawl/pages/download', {method: 'POST', headers: {'Content-Type':
-    'application/x-www-form-urlencoded'}, body: 'scope=all&query=show%3Drelevant&format=jsonl'}).then(sent => sent.text())"""
+    'application/x-www-form-urlencoded'}, body: 'scope=all&query=show%3Drelevant&format=jsonl'})
+    .then(response => response.text())"""
 
 
 async def review_by_sample(tab: BrowserTab, origin: str) -> None:
@@ -128,7 +129,9 @@ async def review_by_sample(tab: BrowserTab, origin: str) -> None:
         await tab.wait_until(f"{shown} === {json.dumps(page['url'])}")
         await press_keys(tab, "y" if "/ponds/" in page["url"] or "/clinic/" in page["url"] else "n")
         await wait_for_count(tab, number + 1)
-    decided = [f"document.querySelector('[data-count={name}]').textContent === '1'" for name in ("accepted", "rejected")]
+    decided = [
+        f"document.querySelector('[data-count={name}]').textContent === '1'" for name in ("accepted", "rejected")
+    ]
     await tab.wait_until(" && ".join(decided))
     await tab.evaluate("document.querySelector('form[action$=\"/review/groups\"] button').click()")
     await tab.wait_until("!document.querySelector('form[action$=\"/review/groups\"] button')")

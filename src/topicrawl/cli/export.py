@@ -35,7 +35,7 @@ _PROGRESS_INTERVAL = {True: 0.5, False: 5.0}  # seconds between two lines of pro
 )
 @click.option(
     "--text",
-    type=click.Choice(["visible", "main", "markdown", "none"]),
+    type=click.Choice(["visible", "main", "markdown", "summary", "none"]),
     help="Content of the column text. [default: visible; for --to markdown: markdown]",
 )
 @click.option("--all", "everything", is_flag=True, help="Export all pages, not only the relevant ones.")

@@ -40,6 +40,7 @@ _PROGRESS_INTERVAL = 1.0  # seconds between two lines of progress
 @click.option("--most", type=click.IntRange(1), help="Query at most this many collections.")
 @click.option("--all-collections", is_flag=True, help="Query all collections, also those that are unlikely to match.")
 @click.option("--facets", is_flag=True, help="Count the matching pages by host, language, type and other properties.")
+@click.option("--summaries", is_flag=True, help="Show the main sentences of each page instead of the matching text.")
 @click.option(
     "--undo-feedback", metavar="ID", default="", help="Undo earlier feedback, whose id the command has printed."
 )
@@ -108,7 +109,13 @@ async def _run_search(
             return await search.find_similar_pages(
                 servers, options["like"], count=options["count"], scope=scope
             ), feedback
-        parsed = search.Query(query, options["count"], options["offset"], facets=options["facets"])
+        parsed = search.Query(
+            query,
+            options["count"],
+            options["offset"],
+            facets=options["facets"],
+            summaries=options["summaries"],
+        )
         return await search.search_servers(servers, parsed, scope=scope, overlap=options["overlap"]), feedback
     finally:
         await local.close()
@@ -156,8 +163,10 @@ def _print_results(results: SearchResults) -> None:
                 if is_match and bold
                 else _replace_control_characters(text)
             )
-        if snippet:
+        if snippet and not hit.summary:
             click.echo(f"     {snippet}")
+        for sentence in hit.summary:
+            click.echo(f"     {_replace_control_characters(sentence)}")
         for copy in hit.copies:
             click.echo(f"     also at {copy}")
     queried = [collection for collection in results.asked if collection.chosen]

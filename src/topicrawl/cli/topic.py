@@ -41,7 +41,9 @@ def topic_command() -> None:
 @click.option(
     "--from", "source", type=click.Path(path_type=Path), help="Read the URLs from this crawl or recorded web."
 )
-@click.option("--engine", "engines", multiple=True, metavar="NAME", help="Take pages from this search engine, see below.")
+@click.option(
+    "--engine", "engines", multiple=True, metavar="NAME", help="Take pages from this search engine, see below."
+)
 @click.option("--searxng", default="", metavar="URL", help="The URL of a SearXNG server. [default: SEARXNG_URL]")
 @click.option(
     "--number",
@@ -200,7 +202,7 @@ class TopicBuildOptions:
         if self.source is not None and self.examples is None and not self.pages and not self.unlike:
             raise UsageError("--from needs the URLs of pages: give them with --examples or --page")
         if self.engines and not self.words.strip():
-            raise UsageError("--engine needs the words of the query, as in topicrawl topic build \"dengue fever\"")
+            raise UsageError('--engine needs the words of the query, as in topicrawl topic build "dengue fever"')
         if self.engines and self.source is not None:
             raise UsageError("--engine fetches live pages and cannot be combined with --from")
         if not self.engines and (self.negative or self.searxng):

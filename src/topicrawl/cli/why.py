@@ -52,6 +52,10 @@ def why_command(directory: Path, url: str | None, as_json: bool) -> None:
         relevance = "" if step.relevance is None else f", relevance {step.relevance:.3f}"
         failure = f", failed: {step.failure}" if step.failure else ""
         click.echo(f"          score {step.score:.3f}{_format_parts(step.parts)}{relevance}{failure}")
+    if explanation.summary:
+        click.echo("  summary:")
+        for sentence in explanation.summary:
+            click.echo(f"          {''.join(each if each.isprintable() else ' ' for each in sentence)}")
     if explanation.waiting is not None:
         waiting = explanation.waiting
         click.echo(f"  {'':>6}  {address}{_format_anchor(waiting.anchor, seed=not waiting.source)}")

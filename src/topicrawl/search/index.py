@@ -16,6 +16,8 @@ import tantivy
 
 from topicrawl.database import Database, translate_errors
 from topicrawl.errors import InUseError
+from topicrawl.models import Page
+from topicrawl.relevance.page_summary import SHOWN_SENTENCES, select_summary
 from topicrawl.search.bm25 import CorpusStats
 from topicrawl.search.index_file import (
     ENGINE_DIRECTORY,
@@ -41,6 +43,7 @@ from topicrawl.urls import canonicalize_url, fingerprint
 _MIN_CANDIDATES = 30  # pages that are scored with the statistics of all collections
 _EXTRA_CANDIDATES = 10  # candidates beyond twice the requested number
 _MAX_COPIES = 20  # other URLs of the same text in a hit
+_MAX_SENTENCE_CHARS = 2000  # characters of a sentence of a summary
 
 
 class CollectionHits(NamedTuple):
@@ -135,7 +138,13 @@ class SearchIndex:
             best, total = self._select_best(snapshot, parsed_query, stats, query.offset + query.count, excluded)
             snippets = SnippetBuilder(_list_stems(snapshot, parsed_query, stats))
             hits = tuple(
-                self._build_hit(document, score, snippets.build(_get_text(document, "body"), language), copies)
+                self._build_hit(
+                    document,
+                    score,
+                    snippets.build(_get_text(document, "body"), language),
+                    copies,
+                    has_summary=query.summaries,
+                )
                 for document, score, copies in best
                 for language in (document.get_first("language") or "",)
             )
@@ -230,7 +239,7 @@ class SearchIndex:
         return translate_engine_errors(self._index_directory / ENGINE_DIRECTORY)
 
     def _build_hit(
-        self, document: tantivy.Document, score: float, snippet: Snippet, copies: Sequence[str]
+        self, document: tantivy.Document, score: float, snippet: Snippet, copies: Sequence[str], *, has_summary: bool
     ) -> SearchHit:
         verdict = document.get_first("verdict") or ""
         return SearchHit(
@@ -245,6 +254,7 @@ class SearchIndex:
             _get_text(document, "digest"),
             (self.name,),
             tuple(copies),
+            _summarise(document) if has_summary else (),
         )
 
 
@@ -252,6 +262,17 @@ def _list_stems(snapshot: EngineSnapshot, query: ParsedQuery, stats: CorpusStats
     """Return the stems of a query that snippets mark."""
     clauses = [clause for clause in select_clauses(query, stats) if not stats.is_too_common(clause.key)]
     return {stem for clause in clauses for form in snapshot.list_field_stems(clause) for stem in form.stems}
+
+
+def _summarise(document: tantivy.Document) -> tuple[str, ...]:
+    """Return the main sentences of a page. The index stores no styles, so hidden text is not recognised here."""
+    page = Page(
+        _get_text(document, "page_url"),
+        title=_get_text(document, "title"),
+        text=_get_text(document, "body"),
+        language=document.get_first("language") or "",
+    )
+    return tuple(sentence[:_MAX_SENTENCE_CHARS] for sentence in select_summary(page, limit=SHOWN_SENTENCES))
 
 
 def _get_text(document: tantivy.Document, name: str) -> str:

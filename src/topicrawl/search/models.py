@@ -40,6 +40,7 @@ class Query(Struct, frozen=True):
     without: UrlTuple = ()  # URLs to leave out of the hits
     learned: bool = True  # whether servers may add words from earlier feedback on similar queries
     facets: bool = False  # whether to count the matching pages by facet
+    summaries: bool = False  # whether the hits have the summaries of their pages
 
 
 class SearchHit(Struct, frozen=True):
@@ -56,6 +57,7 @@ class SearchHit(Struct, frozen=True):
     digest: Annotated[str, Meta(max_length=64)] = ""
     collections: tuple[str, ...] = ()  # names of the collections that contain the page
     copies: UrlTuple = ()  # other URLs with the same text
+    summary: Annotated[tuple[Annotated[str, Meta(max_length=2000)], ...], Meta(max_length=20)] = ()  # if requested
 
 
 class CollectionReport(Struct, frozen=True):

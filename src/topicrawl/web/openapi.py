@@ -155,7 +155,7 @@ def _search_parameters() -> list[dict[str, Any]]:
         "count": {"type": "integer", "minimum": 1, "maximum": 100},
         "offset": offset,
     }
-    fields |= {"in": _STRING, "all": flag, "plain": flag, "facets": flag, "overlap": flag}
+    fields |= {"in": _STRING, "all": flag, "plain": flag, "facets": flag, "summaries": flag, "overlap": flag}
     return [_query_parameter(name, schema) for name, schema in fields.items()]
 
 

@@ -84,7 +84,14 @@ async def _run_search(site: Site, form: RequestForm) -> SearchResults:
     if form.get_text("like", max_length=4000):
         return await search.find_similar_pages(servers, form.get_url("like"), count=count, scope=scope)
     text, offset = form.get_text("q", max_length=MAX_QUERY_CHARS), form.get_integer("offset", 0, maximum=MAX_OFFSET)
-    query = Query(text, count, offset, learned=not form.get_text("plain"), facets=bool(form.get_text("facets")))
+    query = Query(
+        text,
+        count,
+        offset,
+        learned=not form.get_text("plain"),
+        facets=bool(form.get_text("facets")),
+        summaries=bool(form.get_text("summaries")),
+    )
     return await search.search_servers(servers, query, scope=scope, overlap=bool(form.get_text("overlap")))
 
 

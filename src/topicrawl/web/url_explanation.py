@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 
 from topicrawl.collection import queries
 from topicrawl.collection.annotations import find_annotation
+from topicrawl.collection.archive import WarcArchive
+from topicrawl.collection.page_loader import reload_page
 from topicrawl.collection.reviewer_log import find_verdict
 from topicrawl.collection.store import CollectionStore, StoredVisit
 from topicrawl.frontier.base import FrontierEntry
@@ -69,6 +72,7 @@ class Explanation:
     chain: list[ChainStep] = field(default_factory=list)
     waiting: WaitingLinkDetails | None = None
     labels: list[PageLabel] = field(default_factory=list)  # the first one counts
+    summary: list[str] = field(default_factory=list)  # main sentences of a stored page
 
 
 def explain_url(directory: Path, url: str) -> Explanation:
@@ -83,13 +87,27 @@ def explain_url(directory: Path, url: str) -> Explanation:
         if visit is not None:
             chain, labels = _build_chain(store, visit), _list_labels(store, visit)
             reason, fetched = visit.failure or "fetched", visit.failure is None
-            return Explanation(url, fetched, reason, visit.detail, chain, labels=labels)
+            summary = load_summary(directory, visit) if fetched else []
+            return Explanation(url, fetched, reason, visit.detail, chain, labels=labels, summary=summary)
         entry = asyncio.run(_load_entry(directory, url))
         if entry is None:
             return _explain_unknown_link(store, url)
         return _explain_known_link(store, url, entry, _explain_waiting_link(directory, store, entry))
     finally:
         store.close()
+
+
+def load_summary(directory: Path, visit: StoredVisit) -> list[str]:
+    """Return the main sentences of a stored page; empty if it cannot be read from the archive."""
+    from topicrawl import parse
+    from topicrawl.relevance.page_summary import SHOWN_SENTENCES, select_summary
+
+    archive = WarcArchive(directory)
+    try:
+        page = reload_page(archive, visit, partial(parse.parse_response, context=False, styles=True))
+    finally:
+        archive.close()
+    return select_summary(page, anchor=visit.anchor, limit=SHOWN_SENTENCES) if page is not None else []
 
 
 def _build_chain(store: CollectionStore, visit: StoredVisit | None) -> list[ChainStep]:

@@ -29,6 +29,7 @@ from topicrawl.models import Page, Response
 from topicrawl.parse.main_text import extract_main_text
 from topicrawl.parse.markdown import render_markdown
 from topicrawl.parse.usage_signals import extract_usage_signals
+from topicrawl.relevance.page_summary import select_summary
 from topicrawl.topic import Topic
 from topicrawl.urls import fingerprint
 
@@ -42,6 +43,7 @@ class TextKind(StrEnum):
     VISIBLE = "visible"  # visible text, one block per line
     MAIN = "main"  # main text without menus, sidebars and footers; visible text for formats other than HTML
     MARKDOWN = "markdown"  # Markdown with headings, lists, tables and links; visible text for other formats than HTML
+    SUMMARY = "summary"  # sentences of the summary, one per line (Mohammadi)
     NONE = "none"
 
 
@@ -52,7 +54,7 @@ class ExportRow:
     id: Annotated[str, "Hash of the URL: the same in every format, every export and every crawl."]
     url: Annotated[str, "URL after redirects."]
     title: Annotated[str, "Title of the page."]
-    text: Annotated[str, "As selected: visible text, main text, Markdown, or empty."]
+    text: Annotated[str, "As selected: visible text, main text, Markdown, summary, or empty."]
     language: Annotated[str, "ISO 639-1 code; empty if unknown."]
     type: Annotated[str, "Media type from the Content-Type header."]
     bytes: Annotated[int, "Size of the decoded body."]
@@ -225,9 +227,12 @@ class ExportPages:
         kind = readable.type if readable is not None else detect_type(response.body, response.content_type)
         if self.text_kind is TextKind.MARKDOWN and "html" in kind:
             return replace_surrogates(render_markdown(response))
-        page = parse.parse_response(response, visit.link, context=False)
+        is_summary = self.text_kind is TextKind.SUMMARY
+        page = parse.parse_response(response, visit.link, context=False, styles=is_summary)
         if not isinstance(page, Page):
             raise DamagedError(f"{visit.url}: the stored page cannot be parsed: {page}")
+        if is_summary:
+            return replace_surrogates("\n".join(select_summary(page, anchor=visit.anchor)))
         return replace_surrogates(extract_main_text(response, page) if self.text_kind is TextKind.MAIN else page.text)
 
     def _trace_chain(self, visit: StoredVisit) -> tuple[str, ...]:
