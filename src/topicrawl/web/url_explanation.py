@@ -10,8 +10,6 @@ from random import Random
 
 from topicrawl.collection import queries
 from topicrawl.collection.annotations import find_annotation
-from topicrawl.collection.archive import WarcArchive
-from topicrawl.collection.page_loader import reload_page
 from topicrawl.collection.reviewer_log import find_verdict
 from topicrawl.collection.store import CollectionStore, StoredVisit
 from topicrawl.frontier.base import FrontierEntry
@@ -100,6 +98,8 @@ def explain_url(directory: Path, url: str) -> Explanation:
 def load_summary(directory: Path, visit: StoredVisit) -> list[str]:
     """Return the main sentences of a stored page; empty if it cannot be read from the archive."""
     from topicrawl import parse
+    from topicrawl.collection.archive import WarcArchive
+    from topicrawl.collection.page_loader import reload_page
     from topicrawl.relevance.page_summary import SHOWN_SENTENCES, select_summary
 
     archive = WarcArchive(directory)
