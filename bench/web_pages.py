@@ -3,6 +3,8 @@
     .venv/bin/python bench/web_pages.py                      50,000 pages, 5,000 verdicts
     .venv/bin/python bench/web_pages.py --pages 5000 --verdicts 500
 
+    .venv/bin/python bench/web_pages.py --crawl              while another process adds 20 pages per second
+
 The collection is generated once (a few minutes) in out/bench-web and copied for each run, because the benchmark adds
 verdicts. `topicrawl serve` runs as a process. Each page is requested `--repeat` times over HTTP after one request that
 fills the caches of the server; the table has the time of the first request, the median and the maximum of the others.
@@ -21,12 +23,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from multiprocessing import Process
 from pathlib import Path
 from random import Random
 from statistics import median
 from tempfile import TemporaryDirectory
 from urllib.parse import quote, urlencode
 
+from topicrawl.collection import notes
 from topicrawl.collection.annotations import AnnotationLabel, annotate_pages
 from topicrawl.collection.directory import Collection
 from topicrawl.collection.link_rows import pack_links
@@ -34,11 +38,16 @@ from topicrawl.collection.store import CollectionStore
 from topicrawl.frontier.base import FrontierRules, Offer
 from topicrawl.frontier.sqlite.frontier import SqliteFrontier
 from topicrawl.models import Link, Page, PageJudgement, Priority, Response, Visit
+from topicrawl.search.index import update_index
 from topicrawl.topic import Topic
+from topicrawl.urls import fingerprint
 from website import SEED, Prose
 
 START = 1_760_000_000.0
 HOSTS = 400
+WORDS = "dengue fever mosquito"
+CRAWL_RATE = 20.0  # pages per second with --crawl
+WARM_UP = 3.0  # seconds between the start of the server and the first request
 LIMIT = 0.3  # seconds: the target for every response
 VERDICTS_PER_ACTION = 5
 
@@ -50,11 +59,11 @@ def make_url(number: int) -> str:
     return f"http://www.site{host}.example/part{random.randrange(12)}/page{number}.html"
 
 
-def generate_visits(count: int) -> Iterator[tuple[Visit, Response, object]]:
-    """Yield the visits of the collection with their responses and links."""
+def generate_visits(count: int, first: int = 1) -> Iterator[tuple[Visit, Response, object]]:
+    """Yield the visits of the collection from the step `first` on, with their responses and links."""
     prose, random = Prose(Random(SEED)), Random(SEED)
     words = prose.frequent(4000)
-    for step in range(1, count + 1):
+    for step in range(first, count + 1):
         url, source = make_url(step), make_url(random.randrange(1, step)) if step > 1 else ""
         relevance = round(random.betavariate(0.8, 1.2), 4)
         text = " ".join(random.choices(words, k=250)) + (" dengue fever mosquito" * int(20 * relevance))
@@ -79,7 +88,7 @@ def generate_visits(count: int) -> Iterator[tuple[Visit, Response, object]]:
         )  # fmt: skip
         kind = "application/pdf" if step % 50 == 0 else "text/html"
         response = Response(url, url, 200, {"content-type": kind}, body, at)
-        yield visit, response, pack_links((link, Priority(random.random()), None) for link in links)
+        yield visit, response, pack_links(links, [Priority(random.random()) for _ in links], {})
 
 
 def fill_frontier(path: Path, links: int) -> None:
@@ -109,7 +118,7 @@ def prepare_collection(pages: int, verdicts: int) -> Path:
         "settings": {"strategy": "best_first", "pages": 2 * pages},
         "stopped": "pages reached",
     }
-    with Collection(directory, Topic.of("dengue fever mosquito"), facts) as collection:  # type: ignore[arg-type]
+    with Collection(directory, Topic.of(WORDS), facts) as collection:  # type: ignore[arg-type]
         batch = []
         for row in generate_visits(pages):
             batch.append(row)
@@ -117,8 +126,9 @@ def prepare_collection(pages: int, verdicts: int) -> Path:
                 collection.store_visits(batch)  # type: ignore[arg-type]
                 batch.clear()
         collection.store_visits(batch)  # type: ignore[arg-type]
-    fill_frontier(directory / "frontier.sqlite", pages)
+    fill_frontier(directory / "frontier.sqlite", 10 * pages)
     add_verdicts(directory, verdicts)
+    update_index(directory)
     (directory / "done").touch()
     return directory
 
@@ -132,8 +142,24 @@ def add_verdicts(directory: Path, count: int) -> None:
             str(url): random.choice([AnnotationLabel.RELEVANT, AnnotationLabel.IRRELEVANT])
             for (url,) in rows[first : first + VERDICTS_PER_ACTION]
         }
-        annotate_pages(store, labels, origin="read", at=START + first)
+        annotate_pages(store, labels, origin="read", at=START + first, annotator=("Ann", "Ben", "Eva")[first % 3])
+        notes.set_tags(store, fingerprint(next(iter(labels))), ["case study", "vector control"][: 1 + first % 2])
     store.close()
+
+
+def add_pages(directory: Path, first: int, rate: float) -> None:
+    """Add pages and waiting links, as a crawl does, until the process is terminated."""
+
+    async def run() -> None:
+        frontier = SqliteFrontier(directory / "frontier.sqlite", FrontierRules(), time.time)
+        with Collection(directory, Topic.of(WORDS), {}) as collection:
+            for step, row in enumerate(generate_visits(first + 100_000, first), first):
+                collection.store_visits([row])  # type: ignore[list-item]
+                links = (Link(make_url(20_000_000 + 10 * step + n), make_url(step)) for n in range(10))
+                await frontier.add([Offer(link, Priority(0.5)) for link in links])
+                await asyncio.sleep(1 / rate)
+
+    asyncio.run(run())
 
 
 class BenchClient:
@@ -174,23 +200,34 @@ def list_requests(name: str, url: str) -> dict[str, str]:
         "pages, failed": f"{one}/pages?show=failed",
         "page": f"{one}/page?url={address}",
         "host": f"{one}/host?name={host}",
-        "hosts": f"{one}/hosts",
         "why, unknown URL": f"{one}/why?url=http%3A%2F%2Funknown.example%2F",
-        "settings": f"{one}/settings",
         "map": f"{one}/map",
         "train": f"{one}/teach",
         "compare": f"/compare?name={name}",
         "search": "/search?q=dengue",
+        "search, more like this": f"/search?like={address}",
+        "review, agreement": f"{one}/review/agreement",
+        "review, state of the crawl": f"{one}/followed",
+        "pages, not reviewed": f"{one}/pages?verdict=none&sort=-relevance",
+        "pages, tag": f"{one}/pages?tag=case+study",
+        "pages, by host": f"{one}/pages?sort=host&number=500",
+        "API: collections": "/api/collections",
         "API: collection": f"/api/collections/{name}",
+        "API: next links": f"/api/collections/{name}/next",
         "API: review": f"/api/collections/{name}/review",
+        "API: agreement": f"/api/collections/{name}/agreement",
+        "API: review sheet": f"/api/collections/{name}/review.csv",
         "API: pages": f"/api/collections/{name}/pages",
+        "API: page": f"/api/collections/{name}/page?url={address}",
+        "API: search": "/api/search?q=dengue+fever&facets=1",
     }
 
 
 def measure_server(client: BenchClient, name: str, *, repeat: int, only: str) -> list[tuple[str, float, list[float]]]:
     """Measure all requests. Return their names, the time of the first request and those of the others."""
-    table = []
-    _, _, body = client.request("GET", f"/c/{name}/review")
+    time.sleep(WARM_UP)  # the server prepares large collections when it starts
+    seconds, _, body = client.request("GET", f"/c/{name}/review")
+    table = [("review, first request of the server", seconds, [seconds])]
     found = re.search(rb'name="url" value="([^"]+)"', body)
     url = found[1].decode() if found else make_url(1)
     for label, path in list_requests(name, url).items():
@@ -200,9 +237,8 @@ def measure_server(client: BenchClient, name: str, *, repeat: int, only: str) ->
         for _ in range(repeat + 1):
             seconds, status, _ = client.request("GET", path)
             times.append(seconds)
-        if status == 404 and "unknown" not in label:
-            print(f"  {label}: not found", flush=True)
-            continue
+        if status != 200:
+            raise SystemExit(f"{label}: status {status}")
         table.append((label, times[0], times[1:]))
     if only in "verdict":
         table.append(("verdict", *measure_verdicts(client, name, repeat)))
@@ -228,12 +264,16 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=50_000)
     parser.add_argument("--verdicts", type=int, default=5000)
     parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--crawl", action="store_true", help="add pages to the collection meanwhile")
     parser.add_argument("--only", default="", help="measure the requests whose name contains this text")
     options = parser.parse_args()
     source = prepare_collection(options.pages, options.verdicts)
     with TemporaryDirectory(dir=source.parent) as folder:
         directory = Path(folder) / "dengue"
         shutil.copytree(source, directory)
+        crawl = Process(target=add_pages, args=(directory, options.pages + 1, CRAWL_RATE), daemon=True)
+        if options.crawl:
+            crawl.start()
         command = [sys.executable, "-m", "topicrawl", "serve", str(directory), "--port", "0"]
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         try:
@@ -244,11 +284,14 @@ def main() -> None:
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait()
+            if options.crawl:
+                crawl.terminate()
+                crawl.join()
     print(f"{options.pages} pages, {options.verdicts} verdicts; milliseconds")
-    print(f"{'request':<32}{'first':>9}{'median':>9}{'maximum':>9}")
+    print(f"{'request':<36}{'first':>9}{'median':>9}{'maximum':>9}")
     for label, first, times in table:
         mark = "  slow" if median(times) > LIMIT else ""
-        print(f"{label:<32}{1000 * first:>9.0f}{1000 * median(times):>9.0f}{1000 * max(times):>9.0f}{mark}")
+        print(f"{label:<36}{1000 * first:>9.0f}{1000 * median(times):>9.0f}{1000 * max(times):>9.0f}{mark}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from topicrawl.collection.archive import RecordLocation
 from topicrawl.collection.link_rows import pack_links
 from topicrawl.collection.store import CollectionStore, VisitRecord
 from topicrawl.errors import CollectionError, DamagedError, SpaceError
-from topicrawl.models import Failure, JsonValue, Link, Page, Priority, Response, Visit
+from topicrawl.models import Failure, JsonValue, Link, Page, Priority, Refusal, Response, Visit
 
 A, B, C = (f"http://{name}.example/" for name in "abc")
 
@@ -55,7 +55,7 @@ def test_a_second_visit_to_a_link_replaces_the_first(store: CollectionStore) -> 
     add(store, visit(1, A), B)
     add(store, visit(2, A), C)
     assert [row.step for row in store.iterate_visits()] == [2]
-    assert queries.is_linked(store, C)
+    assert queries.find_link_to(store, C) is not None
     assert queries.get_progress(store) == (2, 1)
 
 
@@ -189,3 +189,15 @@ def test_value_of_an_unexpected_type_is_reported_as_damage(store: CollectionStor
         store.query_value(int, query)
     with pytest.raises(DamagedError, match=r"topicrawl\.sqlite is damaged: .*Expected `int`"):
         store.query_typed_rows(tuple[int], query)
+
+
+def test_a_refused_link_to_a_url_is_preferred_to_a_followed_one(store: CollectionStore) -> None:
+    add(store, visit(1, A), C)
+    found = queries.find_link_to(store, C)
+    assert found is not None
+    assert (found.source, found.refusal) == (A, "")
+    links = pack_links([Link(B), Link(C, anchor="no")], [None, None], {1: Refusal.NOFOLLOW})
+    made = visit(2, B)
+    store.add_visits([VisitRecord(made, Response(B, B, at=1.0), RecordLocation(1, 200, 50), links)])
+    assert queries.find_link_to(store, C) == (B, "no", "nofollow")
+    assert queries.find_link_to(store, "http://a.example/never") is None

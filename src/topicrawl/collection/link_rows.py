@@ -79,9 +79,14 @@ def unpack_targets(data: bytes) -> set[int]:
     return {int(target) for target in _from_bytes("q", data)}
 
 
+def pack_target(target: int) -> bytes:
+    """Return the id of a page as in the column `targets`."""
+    return _to_bytes("q", [target])
+
+
 def find_link(row: PackedLinks, target: int) -> StoredLink | None:
     """Return the link of a row to a target page, or None. Rows without such a link are not unpacked."""
-    pattern = _to_bytes("q", [target])
+    pattern = pack_target(target)
     offset = row.targets.find(pattern)
     while offset >= 0 and offset % 8:
         offset = row.targets.find(pattern, offset + 1)

@@ -13,6 +13,8 @@ from topicrawl.urls import canonicalize_url, fingerprint
 NO_VERDICT = "none"  # name of the pages without a verdict in `ExportFilter.verdicts`
 VERDICTS = ("relevant", "irrelevant", "unsure", NO_VERDICT)
 _HOST = HOST_OF_URL.replace("url", "pages.url")
+# The distinct hosts are few, and the index by host finds the pages of those that match.
+_SELECT_HOSTS = f"SELECT DISTINCT {HOST_OF_URL} AS host FROM pages"
 _LABELLED = f"pages.id IN (SELECT page FROM ({SELECT_CURRENT_LABELS})"
 
 
@@ -90,7 +92,8 @@ class ExportFilter:
             # A name without a port selects all ports.
             patterns = [_escape_pattern(host) for host in self.hosts]
             values = [form for host in patterns for form in (host, f"{host}:%", f"%.{host}", f"%.{host}:%")]
-            found.append((" OR ".join([f"{_HOST} LIKE ? ESCAPE '!'"] * len(values)), list(values)))
+            matches = " OR ".join(["host LIKE ? ESCAPE '!'"] * len(values))
+            found.append((f"{_HOST} IN (SELECT host FROM ({_SELECT_HOSTS}) WHERE {matches})", list(values)))
         if self.languages:
             found.append((f"pages.language IN ({_list_marks(self.languages)})", list(self.languages)))
         if self.types:

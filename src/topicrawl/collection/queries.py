@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from topicrawl.collection.annotations import SELECT_CURRENT_LABELS
 from topicrawl.collection.archive import RecordLocation
-from topicrawl.collection.link_rows import PackedLinks, StoredLink, find_link, unpack_links
+from topicrawl.collection.link_rows import PackedLinks, StoredLink, find_link, pack_target, unpack_links
 from topicrawl.collection.page_relevance import IS_RELEVANT
 from topicrawl.collection.store import HOST_OF_URL, CollectionStore
 from topicrawl.urls import fingerprint
@@ -32,12 +32,12 @@ _SELECT_CHANGES = f"""
 """
 
 
-class RefusedLink(NamedTuple):
-    """A link that was refused, with its source page."""
+class IncomingLink(NamedTuple):
+    """A link to a URL, with its source page."""
 
     source: str
     anchor: str
-    refusal: str
+    refusal: str  # "" if the link was not refused
 
 
 def get_progress(store: CollectionStore) -> tuple[int, int]:
@@ -51,14 +51,18 @@ def find_first_time(store: CollectionStore) -> float:
     return store.query_value(float, "SELECT coalesce((SELECT at FROM visits ORDER BY step LIMIT 1), 0.0)")
 
 
-def count_relevant_pages(store: CollectionStore, threshold: float) -> tuple[int, int]:
+def count_relevant_pages(
+    store: CollectionStore, threshold: float, changes: Sequence[tuple[int, int]] | None = None
+) -> tuple[int, int]:
     """Return the number of stored pages, and how many of them are relevant.
 
     A page is relevant if its annotation says so, or without an annotation if its relevance is at least `threshold`.
+    `changes` is the result of `list_relevance_changes`, if the caller has it.
     """
+    changes = list_relevance_changes(store, threshold) if changes is None else changes
     sql = "SELECT count(*), count(*) FILTER (WHERE relevance >= ?) FROM visits WHERE failure IS NULL"
     pages, relevant = store.query_typed_rows(tuple[int, int], sql, (threshold,))[0]
-    return pages, relevant + sum(change for _, change in list_relevance_changes(store, threshold))
+    return pages, relevant + sum(change for _, change in changes)
 
 
 def list_relevance_changes(store: CollectionStore, threshold: float) -> list[tuple[int, int]]:
@@ -66,13 +70,19 @@ def list_relevance_changes(store: CollectionStore, threshold: float) -> list[tup
     return store.query_typed_rows(tuple[int, int], _SELECT_CHANGES, (threshold, threshold))
 
 
-def compute_harvest_curve(store: CollectionStore, threshold: float, points: int) -> list[tuple[int, int]]:
-    """Return the harvest curve: (fetches, relevant pages), at about `points` points from (0, 0) to the last fetch."""
+def compute_harvest_curve(
+    store: CollectionStore, threshold: float, points: int, changes: Sequence[tuple[int, int]] | None = None
+) -> list[tuple[int, int]]:
+    """Return the harvest curve: (fetches, relevant pages), at about `points` points from (0, 0) to the last fetch.
+
+    `changes` is the result of `list_relevance_changes`, if the caller has it.
+    """
+    changes = list_relevance_changes(store, threshold) if changes is None else changes
     last = store.query_value(int, "SELECT coalesce(max(step), 0) FROM visits")
     width = max(1, -(-last // points))
     sql = "SELECT (step - 1) / ?, count(*) FROM visits WHERE failure IS NULL AND relevance >= ? GROUP BY 1"
     counts = Counter(dict(store.query_typed_rows(tuple[int, int], sql, (width, threshold))))
-    for step, change in list_relevance_changes(store, threshold):
+    for step, change in changes:
         counts[(step - 1) // width] += change
     curve = [(0, 0)]
     for number in range(-(-last // width)):
@@ -148,25 +158,23 @@ def list_links(store: CollectionStore, url: str) -> list[StoredLink]:
     return [link for row in rows for link in unpack_links(row)]
 
 
-def find_refused_link(store: CollectionStore, url: str) -> RefusedLink | None:
-    """Return a refused link to a URL, or None. Scans all pages with refused links.
+def find_link_to(store: CollectionStore, url: str) -> IncomingLink | None:
+    """Return a link of a stored page to a URL, a refused one if there is any, or None. Scans the links of all pages.
 
     The source is "" if the page with the link has a noindex directive and is therefore not stored.
     """
     target = fingerprint(url)
-    sql = "SELECT source, targets, scores, refusals, anchors FROM links WHERE refusals != ''"
-    rows = store.iterate_typed_rows(tuple[int, bytes, bytes, str, str], sql)
+    # The search for the bytes of the id, also at other offsets, takes 15 ms for 50,000 pages.
+    sql = "SELECT source, targets, scores, refusals, anchors FROM links WHERE instr(targets, ?)"
+    rows = store.iterate_typed_rows(tuple[int, bytes, bytes, str, str], sql, (pack_target(target),))
+    found = None
     for source, targets, scores, refusals, anchors in rows:
         link = find_link(PackedLinks(targets, scores, refusals, anchors), target)
-        if link is not None and link.refusal is not None:
-            pages = store.query_rows("SELECT url FROM pages WHERE id = ?", (source,))
-            # A noindex page has no row in `pages`, so its URL is unknown.
-            return RefusedLink(str(pages[0][0]) if pages else "", link.anchor, link.refusal)
-    return None
-
-
-def is_linked(store: CollectionStore, url: str) -> bool:
-    """Return whether a stored page links to a URL. Scans all pages."""
-    target = fingerprint(url)
-    rows = store.iterate_typed_rows(PackedLinks, "SELECT targets, scores, refusals, anchors FROM links")
-    return any(find_link(row, target) is not None for row in rows)
+        if link is None or (found is not None and link.refusal is None):
+            continue
+        pages = store.query_rows("SELECT url FROM pages WHERE id = ?", (source,))
+        # A noindex page has no row in `pages`, so its URL is unknown.
+        found = IncomingLink(str(pages[0][0]) if pages else "", link.anchor, link.refusal or "")
+        if link.refusal is not None:
+            break
+    return found

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from starlette.applications import Starlette
@@ -157,8 +159,14 @@ async def _handle_disconnect(request: Request, error: Exception) -> Response:
 @asynccontextmanager
 async def _run_lifespan(app: Starlette) -> AsyncIterator[None]:
     site: Site = app.state.site
-    async with site.search.run():
-        yield
+    stopped = Event()
+    preparation = asyncio.create_task(asyncio.to_thread(site.collections.prepare_caches, stopped.is_set))
+    try:
+        async with site.search.run():
+            yield
+    finally:
+        stopped.set()
+        await preparation
 
 
 def create_app(

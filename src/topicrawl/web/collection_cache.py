@@ -21,6 +21,7 @@ from topicrawl.topic import Topic
 
 Value = TypeVar("Value")
 _MAX_AGE = 2.0  # seconds that a computed value may be older than a collection that changes all the time
+_MAX_VALUES = 50  # values of a collection; the filters of the table of pages are among their names
 _SELECT_STATE = (
     "SELECT (SELECT coalesce(max(step), 0) FROM visits), (SELECT coalesce(max(number), 0) FROM annotations),"
     " (SELECT count(*) FROM revisits)"
@@ -92,21 +93,28 @@ class CollectionCache:
                 self._feedback, self._topic_words = FeedbackIndex(topic), topic.tokens
             return self._feedback.update(store)
 
-    def compute(self, name: str, store: CollectionStore, function: Callable[[], Value]) -> Value:
+    def compute(
+        self, name: str, store: CollectionStore, function: Callable[[], Value], *, max_age: float = _MAX_AGE
+    ) -> Value:
         """Return the value of a function of the pages and annotations, from the cache if these have not changed.
 
-        While a crawl adds pages, the value may be a moment old, but never older than the last annotation.
+        While a crawl adds pages, the value may be `max_age` seconds old, but never older than the last annotation. Of
+        too many values, the least recently used one is dropped.
         """
         state = store.query_typed_rows(tuple[int, int, int], _SELECT_STATE)[0]
         with self.lock:
             cached = self._values.get(name)
             if cached is not None:
-                is_recent = cached[0][1] == state[1] and monotonic() - cached[1] < _MAX_AGE
+                is_recent = cached[0][1] == state[1] and monotonic() - cached[1] < max_age
                 if cached[0] == state or is_recent:
                     value: Value = cached[2]
+                    self._values[name] = self._values.pop(name)
                     return value
             value = function()
+            self._values.pop(name, None)
             self._values[name] = (state, monotonic(), value)
+            if len(self._values) > _MAX_VALUES:
+                del self._values[next(iter(self._values))]
             return value
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +13,9 @@ from topicrawl.collection.store import CollectionStore
 from topicrawl.errors import CollectionError, UsageError
 from topicrawl.topic import Topic
 from topicrawl.web.collection_cache import CollectionCache, CollectionCaches
+
+_MIN_PREPARED_VISITS = 5000  # visits of a collection whose caches are built when the server starts
+_MAX_PREPARED = 4  # such collections
 
 
 class NotFoundError(UsageError):
@@ -45,6 +48,7 @@ class CollectionRegistry:
     def __init__(self, directories: Sequence[Path]) -> None:
         self._directories = [place.resolve() for place in directories]
         self.caches = CollectionCaches()
+        self._known: set[tuple[Path, int, int]] = set()  # directory, device and inode of databases that contain crawls
         for place in self._directories:
             if not place.is_dir():
                 raise CollectionError(f"{place} is not a directory: name crawls, or a directory that contains crawls")
@@ -52,14 +56,14 @@ class CollectionRegistry:
     @property
     def crawl_home(self) -> Path | None:
         """Directory for new crawls, or None if all directories are crawls."""
-        return next((place for place in self._directories if not _contains_crawl(place)), None)
+        return next((place for place in self._directories if not self._contains_crawl(place)), None)
 
     def list_directories(self) -> dict[str, Path]:
         """Return the directories of all collections by name; equal names get a number as a suffix."""
         directories: dict[str, Path] = {}
         for place in self._directories:
-            for directory in [place] if _contains_crawl(place) else sorted(place.iterdir()):
-                if directory.is_dir() and not directory.is_symlink() and _contains_crawl(directory):
+            for directory in [place] if self._contains_crawl(place) else sorted(place.iterdir()):
+                if directory.is_dir() and not directory.is_symlink() and self._contains_crawl(directory):
                     name, number = directory.name, 2
                     while name in directories and directories[name] != directory:
                         name, number = f"{directory.name}-{number}", number + 1
@@ -72,9 +76,29 @@ class CollectionRegistry:
             for directory in [place, *sorted(place.iterdir())]:
                 if (directory / "topicrawl.sqlite").is_file() and not directory.is_symlink():
                     try:
-                        contains_crawl(directory)
+                        self._check_crawl(directory)
                     except CollectionError as error:
                         yield directory.name, str(error).replace(str(directory), directory.name)
+
+    def _contains_crawl(self, directory: Path) -> bool:
+        try:
+            return self._check_crawl(directory)
+        except CollectionError:
+            return False
+
+    def _check_crawl(self, directory: Path) -> bool:
+        """Return whether a directory contains a complete crawl. Raise `CollectionError` if it cannot be read.
+
+        A database that contained a crawl is not opened again, because each request lists all collections.
+        """
+        try:
+            status = (directory / "topicrawl.sqlite").stat()
+        except OSError:
+            return False
+        key = (directory, status.st_dev, status.st_ino)
+        if key not in self._known and contains_crawl(directory):
+            self._known.add(key)
+        return key in self._known
 
     def get_directory(self, name: str) -> Path:
         """Return the directory of a collection. Raise `NotFoundError` if this server has no collection of that name."""
@@ -119,6 +143,24 @@ class CollectionRegistry:
         finally:
             store.close()
 
+    def prepare_caches(self, is_stopped: Callable[[], bool]) -> None:
+        """Build the review groups and the feedback of the largest collections, which takes a second for 50,000 pages.
+
+        `is_stopped` is checked before each collection.
+        """
+        sizes: dict[str, int] = {}
+        for name in self.list_directories():
+            # Requests for a damaged collection report the error.
+            with suppress(CollectionError), self.open_readonly(name) as opened:
+                sizes[name] = opened.store.query_value(int, "SELECT coalesce(max(step), 0) FROM visits")
+        for name in sorted(sizes, key=lambda name: -sizes[name])[:_MAX_PREPARED]:
+            if is_stopped() or sizes[name] < _MIN_PREPARED_VISITS:
+                return
+            with suppress(CollectionError, NotFoundError), self.open_readonly(name) as opened:
+                opened.cache.get_feedback(opened.store, opened.topic)
+                with opened.cache.use_review(opened.store, opened.topic):
+                    pass
+
     @contextmanager
     def open_store(self, name: str) -> Iterator[CollectionStore]:
         """Open the store of a collection to write annotations or commands; a crawl may be writing it too.
@@ -131,12 +173,3 @@ class CollectionRegistry:
             yield store
         finally:
             store.close()
-
-
-def _contains_crawl(directory: Path) -> bool:
-    if not (directory / "topicrawl.sqlite").is_file():
-        return False
-    try:
-        return contains_crawl(directory)
-    except CollectionError:
-        return False

@@ -69,7 +69,8 @@ class StrategyReplay(NamedTuple):
 
 def _load_results(opened: OpenCollection) -> dict[str, Any]:
     """Return the results of all strategies replayed on a collection, best first, and a chart of their curves."""
-    targets = load_page_relevance(opened.store, opened.topic.threshold).relevant
+    store, threshold = opened.store, opened.topic.threshold
+    targets = opened.cache.compute("targets", store, lambda: load_page_relevance(store, threshold).relevant)
     # Strategies with the same result are sorted by how early they found the pages.
     curves = dict(
         sorted(_load_curves(opened, targets).items(), key=lambda item: (-item[1][-1], -sum(item[1]), item[0]))
@@ -88,7 +89,8 @@ def _group_strategies(opened: OpenCollection) -> list[tuple[str, list[tuple[str,
     needs: dict[bool, list[tuple[str, str]]] = {False: [], True: []}
     for name, kind in strategies.list_strategies().items():
         needs["examples" in kind.required_inputs].append((name, strategies.describe_strategy(kind)))
-    has_examples = bool(_load_examples(opened)) or (opened.directory / MODEL_FILE).exists()
+    has_verdicts = opened.cache.compute("examples", opened.store, lambda: bool(_load_examples(opened)))
+    has_examples = has_verdicts or (opened.directory / MODEL_FILE).exists()
     return [
         ("Strategies that need only the words of the topic", needs[False], True),
         ("Strategies that learn from examples", needs[True], has_examples),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from time import time
+from typing import cast
 
 from msgspec import Struct, convert
 
@@ -133,7 +135,10 @@ def get_figures(opened: OpenCollection) -> CollectionFigures:
     """Return the figures of a collection; reading them does not block a running crawl."""
     store, directory = opened.store, opened.directory
     threshold = opened.topic.threshold
-    pages, relevant = opened.cache.compute("relevant", store, lambda: queries.count_relevant_pages(store, threshold))
+    changes = _list_relevance_changes(opened)
+    pages, relevant = opened.cache.compute(
+        "relevant", store, lambda: queries.count_relevant_pages(store, threshold, changes)
+    )
     counts, running = _count_links(directory), is_crawling(directory)
     identity, settings = _load_dict(store, "identity"), _load_dict(store, "settings")
     limits = convert(settings, _StoredLimits)
@@ -213,9 +218,9 @@ def _measure_speed(store: CollectionStore) -> float:
     """Return the pages per second in the last minute, or since the first page if the run is younger."""
     sql = "SELECT at FROM visits WHERE failure IS NULL ORDER BY step DESC LIMIT ?"
     now = time()
-    recent = [
-        at for (at,) in store.query_typed_rows(tuple[float], sql, (_MAX_SPEED_PAGES,)) if at > now - _SPEED_WINDOW
-    ]
+    rows = store.iterate_rows(sql, (_MAX_SPEED_PAGES,))
+    # The pages of a crawl that is not running are older, so only one row is read.
+    recent = list(takewhile(lambda at: at > now - _SPEED_WINDOW, (cast(float, at) for (at,) in rows)))
     return len(recent) / max(1.0, now - min(recent)) if len(recent) > 1 else 0.0
 
 
@@ -234,10 +239,15 @@ def _count_links(directory: Path) -> FrontierCounts:
 
 def compute_harvest_curve(opened: OpenCollection) -> list[tuple[int, int]]:
     """Return the harvest curve: (fetches, relevant pages) at about `_MAX_POINTS` points."""
-    threshold = opened.topic.threshold
+    threshold, changes = opened.topic.threshold, _list_relevance_changes(opened)
     return opened.cache.compute(
-        "curve", opened.store, lambda: queries.compute_harvest_curve(opened.store, threshold, _MAX_POINTS)
+        "curve", opened.store, lambda: queries.compute_harvest_curve(opened.store, threshold, _MAX_POINTS, changes)
     )
+
+
+def _list_relevance_changes(opened: OpenCollection) -> list[tuple[int, int]]:
+    store, threshold = opened.store, opened.topic.threshold
+    return opened.cache.compute("changes", store, lambda: queries.list_relevance_changes(store, threshold))
 
 
 def get_feedback_state(opened: OpenCollection) -> dict[str, JsonValue]:

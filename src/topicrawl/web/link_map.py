@@ -9,8 +9,8 @@ from html import escape
 from math import cos, pi, sin
 
 from topicrawl.collection import link_rows
-from topicrawl.collection.store import CollectionStore
-from topicrawl.urls import get_host
+from topicrawl.collection.queries import count_pages_by_host
+from topicrawl.collection.store import HOST_OF_URL, CollectionStore
 
 _MAX_HOSTS = 36
 _MAX_PAGES = 4000  # pages whose links are counted; of a larger collection, a sample of this size
@@ -35,7 +35,7 @@ class LinkMap:
 
 def build_link_map(store: CollectionStore) -> LinkMap:
     """Build the link map of a collection."""
-    pages = Counter(get_host(str(url)) for (url,) in store.iterate_rows("SELECT url FROM pages"))
+    pages = count_pages_by_host(store)
     largest = [name for name, _ in pages.most_common(_MAX_HOSTS)]
     ways = _count_host_links(store, frozenset(largest))
     return LinkMap(pages, ways, find_communities(largest, ways), len(largest))
@@ -43,11 +43,9 @@ def build_link_map(store: CollectionStore) -> LinkMap:
 
 def _count_host_links(store: CollectionStore, hosts: frozenset[str]) -> HostLinks:
     """Count the links between pages of different hosts in the collection, followed or not."""
-    host_of = {
-        page: name
-        for page, url in store.iterate_typed_rows(tuple[int, str], "SELECT id, url FROM pages")
-        if (name := get_host(url)) in hosts
-    }
+    # The index by host finds the pages of these hosts.
+    sql = f"SELECT id, {HOST_OF_URL} FROM pages WHERE {HOST_OF_URL} IN ({','.join('?' * len(hosts))})"
+    host_of = dict(store.query_typed_rows(tuple[int, str], sql, sorted(hosts)))
     step = max(1, len(host_of) // _MAX_PAGES)
     counts: HostLinks = Counter()
     # Page ids are hashes, so every n-th id is a random sample.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from array import array
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from shutil import rmtree
@@ -24,7 +25,6 @@ from topicrawl.collection.page_filter import VERDICTS, ExportFilter
 from topicrawl.collection.review import find_page_urls
 from topicrawl.collection.store import HOST_OF_URL
 from topicrawl.errors import UsageError
-from topicrawl.urls import fingerprint
 from topicrawl.web import crawl_figures
 from topicrawl.web.actions import parse_label
 from topicrawl.web.collections import OpenCollection
@@ -40,6 +40,7 @@ from topicrawl.web.site import (
 
 ROWS_PER_PAGE = 50
 _MAX_OPTIONS = 40  # languages, types and tags to choose from
+_MAX_HOST_ROWS = 20  # pages of a host
 _DOWNLOADS = ("csv", "jsonl", "parquet", "warc")
 #: Sort orders: name → SQL expression and whether it is descending by default.
 _SORTS = {
@@ -128,31 +129,28 @@ def _parse_sort(form: RequestForm) -> tuple[str, bool]:
     return name, _SORTS[name][1] != text.startswith("-")
 
 
-def list_rows(opened: OpenCollection, selection: ExportFilter, sort: tuple[str, bool], number: int) -> list[PageRow]:
-    """Return the rows of one page of the table, the first one has the number 1."""
+def select_steps(opened: OpenCollection, selection: ExportFilter, sort: tuple[str, bool]) -> array[int]:
+    """Return the steps of the selected pages in their order. They are kept, so that any page of the table is quick."""
     steps, values = selection.build_step_query(opened.topic.threshold)
     order = f"{_SORTS[sort[0]][0]} {'DESC' if sort[1] else 'ASC'}, visits.step DESC"
-    chosen = f"{steps} ORDER BY {order} LIMIT ? OFFSET ?"
-    found = opened.store.query_typed_rows(tuple[int], chosen, [*values, ROWS_PER_PAGE, (number - 1) * ROWS_PER_PAGE])
+    return opened.cache.compute(
+        f"steps {sort} {selection}",
+        opened.store,
+        lambda: array("q", (int(step) for (step,) in opened.store.iterate_rows(f"{steps} ORDER BY {order}", values))),  # type: ignore[call-overload]
+    )
+
+
+def load_rows(opened: OpenCollection, steps: Sequence[int]) -> list[PageRow]:
+    """Return the rows of the pages with given steps, in the same order; pages that were removed are left out."""
     sql = (
         "SELECT visits.step, pages.url, title, visits.relevance, visits.at, language, type, words, coalesce(label, ''),"
         " coalesce(origin, ''), coalesce(annotator, '') FROM visits"
-        " JOIN pages ON pages.id = ? AND pages.step = visits.step"
+        " JOIN pages ON pages.step = visits.step"
         " LEFT JOIN annotations ON number = (SELECT max(number) FROM annotations WHERE page = pages.id)"
-        " WHERE visits.step = ?"
+        f" WHERE visits.step IN ({','.join('?' * len(steps))})"
     )
-    rows = []
-    for (step,) in found:
-        ids = opened.store.query_rows("SELECT url FROM visits WHERE step = ?", (step,))
-        rows += opened.store.query_typed_rows(PageRow, sql, (fingerprint(str(ids[0][0])), step))
-    return rows
-
-
-def count_rows(opened: OpenCollection, selection: ExportFilter) -> int:
-    """Return the number of selected pages."""
-    steps, values = selection.build_step_query(opened.topic.threshold)
-    sql = f"SELECT count(*) FROM ({steps})"
-    return opened.cache.compute(f"count {selection}", opened.store, lambda: opened.store.query_value(int, sql, values))
+    rows = {row.step: row for row in opened.store.query_typed_rows(PageRow, sql, list(steps))}
+    return [rows[step] for step in steps if step in rows]
 
 
 def list_page_numbers(current: int, last: int) -> list[int]:
@@ -205,13 +203,14 @@ def _build_values(
     opened: OpenCollection, form: RequestForm, selection: ExportFilter, sort: tuple[str, bool], *, message: str = ""
 ) -> dict[str, Any]:
     """Return the values of the template."""
-    count = count_rows(opened, selection)
+    steps = select_steps(opened, selection, sort)
+    count = len(steps)
     last = max(1, -(-count // ROWS_PER_PAGE))
     number = min(last, form.get_integer("number", 1, minimum=1))
     fields = _get_fields(form)
     return {
         "it": crawl_figures.get_figures(opened),
-        "rows": list_rows(opened, selection, sort, number),
+        "rows": load_rows(opened, steps[(number - 1) * ROWS_PER_PAGE : number * ROWS_PER_PAGE]),
         "count": count,
         "number": number,
         "numbers": list_page_numbers(number, last),
@@ -344,7 +343,8 @@ def show_host(site: Site, request: Request, form: RequestForm) -> Response:
     with site.collections.open_readonly(request.path_params["name"]) as opened:
         selection = ExportFilter(includes_irrelevant=True, hosts=(host,))
         steps, values = selection.build_step_query(opened.topic.threshold)
-        relevant = ExportFilter(hosts=(host,))
+        order = ("relevance", True)
+        chosen, relevant = select_steps(opened, selection, order), ExportFilter(hosts=(host,))
         failures = opened.store.query_rows(
             "SELECT failure, count(*) FROM visits WHERE failure IS NOT NULL AND (url LIKE ? OR url LIKE ?)"
             " GROUP BY 1 ORDER BY 2 DESC",
@@ -355,10 +355,10 @@ def show_host(site: Site, request: Request, form: RequestForm) -> Response:
             "host.html",
             it=crawl_figures.get_figures(opened),
             host=host,
-            pages=count_rows(opened, selection),
-            relevant=count_rows(opened, relevant),
+            pages=len(chosen),
+            relevant=len(select_steps(opened, relevant, order)),
             failures=failures,
             first=span[0],
             last=span[1],
-            rows=list_rows(opened, selection, ("relevance", True), 1)[:20],
+            rows=load_rows(opened, chosen[:_MAX_HOST_ROWS]),
         )

@@ -21,6 +21,7 @@ from topicrawl.web.url_explanation import explain_url
 _MAX_NEXT_LINKS = 12  # waiting links
 _MAX_HOSTS = 12
 _MAX_LINKS = 100  # links of a page
+_MAX_MAP_AGE = 60.0  # seconds that the map of a running crawl may be old
 _MAX_HOST_LINKS = 25  # rows of the table below the map
 
 
@@ -92,7 +93,8 @@ def show_page(site: Site, request: Request, form: RequestForm) -> Response:
 def show_map(site: Site, request: Request, form: RequestForm) -> Response:
     """Show which hosts link to which, and the communities that they form."""
     with site.collections.open_readonly(request.path_params["name"]) as opened:
-        drawn = link_map.build_link_map(opened.store)
+        store = opened.store
+        drawn = opened.cache.compute("map", store, lambda: link_map.build_link_map(store), max_age=_MAX_MAP_AGE)
         rows = [(one, other, count) for (one, other), count in drawn.links.most_common(_MAX_HOST_LINKS)]
         return site.render_page(
             "map.html",

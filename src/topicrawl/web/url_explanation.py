@@ -189,11 +189,11 @@ def _explain_known_link(store: CollectionStore, url: str, entry: FrontierEntry, 
 
 def _explain_unknown_link(store: CollectionStore, url: str) -> Explanation:
     """Explain a URL that is not in the frontier: a link to it was refused, or no fetched page links to it."""
-    link = queries.find_refused_link(store, url)
-    if link is not None:
+    link = queries.find_link_to(store, url)
+    if link is not None and link.refusal:
         detail = f"the link “{link.anchor}” on {link.source or 'a page with noindex'} was not followed"
         return Explanation(url, False, link.refusal, detail, _build_chain(store, store.find_visit(link.source)))
-    if queries.is_linked(store, url):
+    if link is not None:
         return Explanation(url, False, Refusal.HOST_BUDGET, "the host has reached its page limit (--host-pages)")
     return Explanation(url, False, "unseen", "no fetched page links to it")
 
