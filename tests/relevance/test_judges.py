@@ -64,8 +64,8 @@ def test_page_without_a_summary_is_not_relevant() -> None:
 
 def test_summary_judge_needs_styles_and_a_network_of_the_language() -> None:
     assert [name for name in BUILT_IN_JUDGES if needs_styles(name)] == ["summary"]
-    with pytest.raises(SettingError, match="no network for the language 'de'"):
-        SummaryJudge(Vsm(Topic("Dengue", {"dengue": 1.0}, languages=("de",))))
+    with pytest.raises(SettingError, match="no network for the language 'nl'"):
+        SummaryJudge(Vsm(Topic("Dengue", {"dengue": 1.0}, languages=("nl",))))
 
 
 @pytest.mark.parametrize("threshold", [0.3, 0.5, 0.8])

@@ -1,8 +1,9 @@
 """Networks that select summary sentences: bundled ones and those that users train.
 
 Each network is for one language, because the importance of a sentence depends on the language (Mohammadi, section 8).
-The package contains an English network, trained on a synthetic web (`tools/make_summary_data.py`).
-`topicrawl train summary` trains others.
+The package contains an English network, trained on a synthetic web (`tools/make_summary_data.py`), and networks for
+German and French, trained on manuals with labels from a rule (`tools/make_manual_summaries.py`). `topicrawl train
+summary` trains others.
 """
 
 from __future__ import annotations

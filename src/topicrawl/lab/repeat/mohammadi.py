@@ -210,7 +210,8 @@ def _check_networks() -> list[ClaimCheck]:
     checks = []
     for language, details in list_bundled_networks().items():
         accuracy, majority = (float(details[key]) for key in ("held_out_accuracy", "held_out_majority"))
-        statement = f"accuracy of the network ({language}; always the more frequent label: {majority:.2f})"
+        labels = ", labels by a rule" if str(details.get("labels", "")).startswith("rule") else ""
+        statement = f"accuracy of the network ({language}{labels}; always the more frequent label: {majority:.2f})"
         checks.append(
             check_minimum("section 8", statement, NETWORK_ACCURACY, ConfidenceInterval(accuracy, accuracy, accuracy))
         )
