@@ -66,6 +66,9 @@ def test_an_earlier_result_of_a_link_that_was_fetched_again_does_not_count(store
     links = [(f"http://a/{number}", FETCHED, 1) for number in (1, 2, 3)]
     assert find_lost(store, *links) == ["http://a/1", "http://a/2"]
     assert find_lost(store, ("http://a/1", Failure.TIMEOUT.value, 3)) == []
+    add_visit(store, "http://a/4", failure=Failure.DUPLICATE)  # of a page that was lost
+    assert find_lost(store, ("http://a/4", FETCHED, 1)) == ["http://a/4"]
+    assert find_lost(store, ("http://a/4", Failure.DUPLICATE.value, 1)) == []
 
 
 def test_redirect_targets_are_lost_only_together_with_a_visit(store: CollectionStore) -> None:

@@ -73,6 +73,9 @@ class CheckpointSink:
     def find_stored_step(self, link: Link) -> int | None:
         return self.collection.find_stored_step(link)
 
+    def owns_page(self, link: Link, url: str) -> bool:
+        return self.collection.owns_page(link, url)
+
     def store_visits(self, processed: Sequence[ProcessedVisit]) -> None:
         self.collection.store_visits(
             (each.visit, each.response, each.pack_links() if each.outlinks else None) for each in processed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,9 @@ from topicrawl.collection.store import CollectionStore
 from topicrawl.doctor import archive as archive_checks
 from topicrawl.doctor.collection import check_collection
 from topicrawl.doctor.finding import CheckLimits, Finding, FindingState
+from topicrawl.frontier.base import FrontierRules, Offer
+from topicrawl.frontier.sqlite.frontier import SqliteFrontier
+from topicrawl.models import Link, Priority
 
 PAGES, FIRST = 24, 5
 SEED = "/old"  # redirects to page 0
@@ -104,6 +108,31 @@ def test_a_lost_redirect_is_followed_again(tmp_path: Path) -> None:
         crawl_site(directory, site)
         assert "/0" in fetched_pages(requests)
         assert read_paths(directory, site) == ALL_PATHS
+        assert list_faults(directory) == []
+
+
+async def reopen_link(directory: Path, url: str) -> None:
+    frontier = SqliteFrontier(directory / "frontier.sqlite", FrontierRules(), time.time)
+    await frontier.reopen([Offer(Link(url), Priority(0.5))])
+    await frontier.close()
+
+
+def test_a_stored_redirect_whose_target_is_done_keeps_its_page(tmp_path: Path) -> None:
+    directory = tmp_path / "crawl"
+    with finished_crawl(directory) as (site, requests):
+        asyncio.run(reopen_link(directory, f"{site}{SEED}"))
+        crawl_site(directory, site)
+        assert fetched_pages(requests) == [], "the page is read from the archive"
+        assert read_paths(directory, site) == ALL_PATHS
+        assert list_faults(directory) == []
+
+
+def test_the_target_of_a_stored_redirect_is_not_fetched_on_its_own(tmp_path: Path) -> None:
+    directory = tmp_path / "crawl"
+    with finished_crawl(directory) as (site, requests):
+        asyncio.run(reopen_link(directory, f"{site}/0"))
+        crawl_site(directory, site)
+        assert fetched_pages(requests) == []
         assert list_faults(directory) == []
 
 

@@ -177,6 +177,11 @@ class Collection:
         known = self._recent_visits.get(link.url)
         return known.step if known is not None else None
 
+    def owns_page(self, link: Link, url: str) -> bool:
+        """Return whether a killed run stored the page of a URL with the visit of this link, and did not complete it."""
+        step = self.find_stored_step(link)
+        return step is not None and self.store.has_page(url, step)
+
     def store_visits(self, visits: Iterable[tuple[Visit, Response, PackedLinks | None]]) -> None:
         """Archive the pages of visits and store the visits in one transaction. A kill of the process cannot lose them.
 

@@ -18,6 +18,8 @@ from topicrawl.models import Failure
 from topicrawl.urls import fingerprint
 
 _FAILURES = frozenset(failure.value for failure in Failure)
+#: Failures after which a link may be fetched successfully: the original of a duplicate may be lost.
+_REPEATABLE_FAILURES = TRANSIENT_FAILURES | {Failure.DUPLICATE}
 _SELECT_VISITS = f"""
     SELECT v.id, coalesce(v.failure, '') FROM json_each(?) j JOIN visits v ON v.id = j.value WHERE {NOT_FORGOTTEN}
 """
@@ -59,6 +61,6 @@ def _must_be_stored(entry: FrontierEntry) -> bool:
 def _is_result(stored: str | None, entry: FrontierEntry) -> bool:
     """Return whether a stored visit is the result of the link: its failure, "" for a page, None if there is none.
 
-    A temporary failure is not the result of a link that was fetched later.
+    A temporary failure, or a duplicate, is not the result of a link that was fetched later.
     """
-    return stored is not None and not (entry.reason == FETCHED and stored in TRANSIENT_FAILURES)
+    return stored is not None and not (entry.reason == FETCHED and stored in _REPEATABLE_FAILURES)

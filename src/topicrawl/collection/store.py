@@ -220,6 +220,8 @@ class CollectionStore:
         )
         self.db.execute(_INSERT_VISIT, row)
         if visit.failure is not None:
+            # A killed run may have stored a page with this visit.
+            self.db.execute(_DELETE_PAGE, (fingerprint(visit.url), visit.step))
             failed = (link.url, visit.failure, row.detail, visit.status, 0, visit.at)
             self.db.execute(_INSERT_FAILURE, failed)
         elif visit.page is not None:
@@ -242,6 +244,10 @@ class CollectionStore:
         if links is not None:
             self.db.execute("INSERT OR REPLACE INTO links VALUES (?,?,?,?,?)", (fingerprint(visit.url), *links))
 
+    def has_page(self, url: str, step: int) -> bool:
+        """Return whether the page of a URL is stored with the visit of this step."""
+        return bool(self.query_rows("SELECT 1 FROM pages WHERE id = ? AND step = ?", (fingerprint(url), step)))
+
     def add_attempt(self, url: str, response: Response, attempt: int) -> None:
         """Add a failed attempt that the crawler will repeat to the table `failures`."""
         detail = replace_surrogates(response.detail)
@@ -259,7 +265,7 @@ class CollectionStore:
         """Delete visits whose pages were lost, and the rows of these pages, so that the visits can be repeated."""
         with self.db.transaction():
             for row in rows:
-                self.db.execute("DELETE FROM pages WHERE id=? AND step=?", (fingerprint(row.url), row.step))
+                self.db.execute(_DELETE_PAGE, (fingerprint(row.url), row.step))
                 self.db.execute("DELETE FROM visits WHERE step=?", (row.step,))
 
     def get_fact(self, name: str) -> JsonValue:
@@ -346,6 +352,7 @@ class CollectionStore:
 
 
 _INSERT_FAILURE = "INSERT INTO failures VALUES (?,?,?,?,?,?)"  # attempt 0 is a final failure
+_DELETE_PAGE = "DELETE FROM pages WHERE id = ? AND step = ?"
 _INSERT_VISIT = f"INSERT OR REPLACE INTO visits VALUES ({','.join('?' * len(StoredVisit._fields))})"
 
 

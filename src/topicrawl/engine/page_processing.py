@@ -31,7 +31,8 @@ async def process_response(context: CrawlContext, link: Link, parsed: ParsedResp
         return ResponseOutcome(None, response.failure, response.detail)
     if response.final_url != link.url:
         known = await context.frontier.get_entry(response.final_url)
-        if known is not None and (known.state == "leased" or known.reason == FETCHED):
+        is_known = known is not None and (known.state == "leased" or known.reason == FETCHED)
+        if is_known and not context.sink.owns_page(link, response.final_url):
             detail = f"redirects to {response.final_url}, which is already stored"
             return ResponseOutcome(None, Failure.DUPLICATE, detail, response.final_url)
     page = context.parse(response, link) if parsed.page is None else parsed.page

@@ -16,7 +16,7 @@ from topicrawl.engine.http_setup import get_host_delays
 from topicrawl.engine.limits import CrawlLimits
 from topicrawl.errors import CollectionError
 from topicrawl.fetch.backoff import TRANSIENT_FAILURES
-from topicrawl.frontier.base import Frontier, FrontierRules, Offer
+from topicrawl.frontier.base import FETCHED, Frontier, FrontierRules, Offer
 from topicrawl.frontier.sqlite.frontier import SqliteFrontier
 from topicrawl.settings import Settings
 from topicrawl.urls import fingerprint, get_archive_url
@@ -123,6 +123,8 @@ async def _requeue_incomplete_pages(collection: Collection, frontier: Frontier) 
         entries = [(row, await frontier.get_entry(row.requested)) for row in links]
         incomplete = [row for row, entry in entries if entry is None or entry.state in ("waiting", "leased")]
         await frontier.add([Offer(row.link, row.priority) for row, entry in entries if entry is None])
+        # The pages are stored with the redirects to them, so they need not be fetched on their own.
+        await frontier.mark_done([row.url for row in links if row.url != row.requested], FETCHED)
         collection.add_incomplete_visits(incomplete)
         count += len(incomplete)
         if rows and not incomplete:

@@ -39,6 +39,9 @@ class VisitSink(Protocol):
     def find_stored_step(self, link: Link) -> int | None:
         """Return the step of a visit that a killed run stored but did not complete. The visit keeps this step."""
 
+    def owns_page(self, link: Link, url: str) -> bool:
+        """Return whether a killed run stored the page of a URL with the visit of this link, and did not complete it."""
+
     def store_visits(self, processed: Sequence[ProcessedVisit]) -> None:
         """Store all of the visits, or none of them."""
 
@@ -65,6 +68,10 @@ class NullSink:
     def find_stored_step(self, link: Link) -> int | None:
         """Return None: no earlier run has stored a visit."""
         return None
+
+    def owns_page(self, link: Link, url: str) -> bool:
+        """Return False: no earlier run has stored a page."""
+        return False
 
     def store_visits(self, processed: Sequence[ProcessedVisit]) -> None:
         """Discard visits."""
@@ -115,6 +122,10 @@ class CollectionSink:
     def find_stored_step(self, link: Link) -> int | None:
         """Return the step under which a killed run stored this link, or None."""
         return self.collection.find_stored_step(link)
+
+    def owns_page(self, link: Link, url: str) -> bool:
+        """Return whether a killed run stored the page of a URL with the visit of this link, and did not complete it."""
+        return self.collection.owns_page(link, url)
 
     def store_visits(self, processed: Sequence[ProcessedVisit]) -> None:
         """Store visits in the collection, then pass them to the observers. Log the failed visits.
