@@ -30,7 +30,7 @@ from topicrawl.engine.backlink_lookup import BacklinkLookup
 from topicrawl.engine.checkpoint import Checkpoint
 from topicrawl.engine.context import CrawlContext, FindDuplicateFunction, OffLoopParser
 from topicrawl.engine.crawl import Crawl, build_seed_links
-from topicrawl.engine.http_setup import build_http_settings, get_host_delays, open_fetcher
+from topicrawl.engine.http_setup import build_http_settings, get_host_delays, open_fetcher, open_rendering_fetch
 from topicrawl.engine.identity import build_identity, check_identity
 from topicrawl.engine.import_crawl import ImportCrawl
 from topicrawl.engine.limits import CrawlLimits, StopReason
@@ -55,7 +55,7 @@ from topicrawl.frontier.domain_monitor import DomainMonitor
 from topicrawl.frontier.redis.address import strip_password
 from topicrawl.frontier.trap_detector import TrapDetector
 from topicrawl.frontier.url_limits import UrlLimits
-from topicrawl.models import JsonValue, Link
+from topicrawl.models import FetchFunction, JsonValue, Link
 from topicrawl.parse.child_process import ParseOptions
 from topicrawl.parse.off_loop import SubprocessPageParser
 from topicrawl.parse.parser_cache import ParserCache
@@ -219,6 +219,9 @@ async def _open_components(
         polite = await stack.enter_async_context(_open_crawl_fetcher(settings, member, queue, recrawl))
         options = ParseOptions(styles, strategy.link_context, settings.main_text)
         page_parser = stack.enter_context(SubprocessPageParser(strategy.context.vsm.vocabularies, options))
+        fetch: FetchFunction | None = recording
+        if fetch is None:
+            fetch = await stack.enter_async_context(open_rendering_fetch(settings, polite))
         sink = CollectionSink(collection, polite)
         lookup = _build_backlink_lookup(base, engines, engine_cache) if engines else None
         if lookup is not None:
@@ -233,7 +236,8 @@ async def _open_components(
             wait_for_more_links=lookup.wait_for_answer if lookup is not None else None,
             submit_scores=score_submitter.submit_scores if score_submitter is not None else None,
             stop_reason=StopReason(stored_reason) if stored_reason in list(StopReason) else None,
-            recording=recording,
+            fetch=fetch,
+            is_live=recording is None,
         )
         checkpoint = Checkpoint(collection, crawl)
         sink.observers.append(checkpoint)
@@ -543,7 +547,8 @@ def _build_crawl(
     wait_for_more_links: Callable[[], Awaitable[bool]] | None,
     submit_scores: Callable[[Mapping[str, float]], Awaitable[None]] | None,
     stop_reason: StopReason | None,
-    recording: Recording | None,
+    fetch: FetchFunction,
+    is_live: bool,
 ) -> Crawl:
     """Build the crawl from its components and the counters of earlier runs."""
     settings, strategy, store = base.settings, base.strategy, base.collection.store
@@ -556,14 +561,14 @@ def _build_crawl(
         costly_parser = OffLoopLinkSourceParser(off_loop_parser, link_sources)
     context = CrawlContext(
         frontier=base.frontier,
-        fetch=base.collection.wrap_fetch(recording or sink.fetcher),
+        fetch=base.collection.wrap_fetch(fetch),
         parse=parse_page,
         relevance=base.judge,
         strategy=strategy,
         sink=sink,
         clock=time.time,
         link_filter=base.link_filter,
-        get_crawl_delay=sink.fetcher.get_delay if recording is None else None,
+        get_crawl_delay=sink.fetcher.get_delay if is_live else None,
         document_reader=document_reader,
         off_loop_parser=costly_parser,
         wait_for_more_links=wait_for_more_links,

@@ -45,6 +45,7 @@ class Failure(StrEnum):
     UNPARSED = "unparsed"  # the document is damaged, or the process that reads it crashed
     READING_LIMIT = "reading_limit"  # the document or page needs more time or memory than allowed
     PROCESSING = "processing_error"  # the crawler raised an exception while it processed the page
+    RENDERING = "rendering"  # the browser crashed, or the scripts of the page exceeded a limit
     NESTED = "nested_archive"  # an archive inside an archive
     ENCRYPTED = "encrypted"  # the document requires a password
     NO_READER = "no_reader"  # the reader for this document format is not installed

@@ -29,6 +29,9 @@ from topicrawl.urls import canonicalize_url
 _INTEGER_LIMIT = 2**63  # SQLite stores signed 64-bit integers
 _PRODUCT = re.compile(r"[A-Za-z0-9_.+~-]{1,64}(/[A-Za-z0-9_.+~-]{1,64})?")  # product name and version of a user agent
 
+#: Values of the setting `render`.
+RENDER_MODES = ("off", "auto", "always")
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -86,6 +89,11 @@ class Settings:
     max_bytes: Annotated[int, "Maximum size of a page in bytes, decompressed."] = 10 * 1024 * 1024
     documents: Annotated[bool, "Also read PDF, PostScript, docx, odt, EPUB, gzip and zip."] = True
     document_seconds: Annotated[float, "CPU time limit for converting one document, in seconds."] = 20.0
+    render: Annotated[str, "Run the scripts of pages in Chromium: off, auto (pages without text), always."] = "off"
+    render_pages: Annotated[int, "Maximum number of rendered pages per run; 0: no limit."] = 1000
+    render_seconds: Annotated[float, "Time limit for rendering one page, in seconds."] = 60.0
+    render_memory: Annotated[int, "Maximum memory of the browser in MB."] = 1024
+    browser: Annotated[str, "Name or path of the browser for --render; default: the first Chromium found."] = ""
     sitemaps: Annotated[bool, "Also find links in sitemaps, feeds and the heads of pages."] = True
     attempts: Annotated[int, "Maximum number of attempts for a page whose host fails temporarily."] = 3
     patience: Annotated[float, "Seconds to wait for unreachable hosts when no other links are left."] = 600.0
@@ -138,6 +146,10 @@ class Settings:
                 raise SettingError(f"only must be a host name such as example.org, not {name!r}")
         if self.frontier and self.lease < 1:
             raise SettingError("lease must be 1 or more: a request may take that long")
+        if self.render not in RENDER_MODES:
+            raise SettingError(f"render is {self.render!r}: it must be {', '.join(RENDER_MODES[:-1])} or always")
+        if self.render_seconds < 1 or self.render_memory < 512:
+            raise SettingError("render_seconds must be 1 or more, and render_memory 512 or more")
         if self.concurrency < 1 or self.attempts < 1:
             raise SettingError("concurrency and attempts must be 1 or more")
         parse_networks(self.allow_net)

@@ -16,6 +16,7 @@ import topicrawl
 from topicrawl import strategies
 from topicrawl.doctor.finding import Finding
 from topicrawl.doctor.packages import AREA, check_libraries
+from topicrawl.fetch.rendering.browser import BROWSER_NAMES
 from topicrawl.urls import canonicalize_url
 
 _MIN_PYTHON = (3, 11)
@@ -138,10 +139,11 @@ def check_programs(found: Callable[[str], str | None] = shutil.which) -> Iterato
     else:
         says = "no server on this machine: only a crawl on several machines needs one, and it may run on any of them"
         yield AREA.note("redis", says, "apt-get install redis-server")
-    # Only a source checkout contains the tests.
-    tests = Path(topicrawl.__file__).parents[2] / "tests" / "web"
-    if tests.is_dir() and not (found("chromium-headless-shell") or found("chromium")):
-        yield AREA.note("chromium", "not installed: browser tests are skipped", "make test-system")
+    if path := next(filter(None, map(found, BROWSER_NAMES)), None):
+        yield AREA.ok("chromium", path)
+    else:
+        says = "not installed: pages cannot be rendered (`--render`)"
+        yield AREA.note("chromium", says, "apt-get install chromium-headless-shell")
 
 
 def check_environment(environment: Mapping[str, str]) -> Iterator[Finding]:

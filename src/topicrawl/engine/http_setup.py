@@ -14,6 +14,8 @@ from topicrawl.fetch.host_settings import build_host_session
 from topicrawl.fetch.http import HttpClient
 from topicrawl.fetch.http_settings import HttpSettings
 from topicrawl.fetch.polite import PoliteFetcher
+from topicrawl.fetch.rendering.page_renderer import PageRenderer, RenderLimits
+from topicrawl.models import FetchFunction
 from topicrawl.settings import Settings
 
 
@@ -66,6 +68,24 @@ async def open_fetcher(
             host_clients=host_clients if sessions else None,
             **options,
         )
+
+
+@asynccontextmanager
+async def open_rendering_fetch(settings: Settings, polite: PoliteFetcher) -> AsyncIterator[FetchFunction]:
+    """Open the fetch function of a crawl: the polite fetcher, with a browser if the settings ask for rendering."""
+    if settings.render == "off":
+        yield polite
+        return
+    limits = RenderLimits(
+        always=settings.render == "always",
+        pages=settings.render_pages,
+        seconds=settings.render_seconds,
+        max_memory=settings.render_memory << 20,
+        max_bytes=settings.max_bytes,
+    )
+    renderer = PageRenderer(limits, polite.fetch_resource, polite.seconds_until_free, browser=settings.browser)
+    async with renderer:
+        yield renderer.wrap_fetch(polite)
 
 
 def get_host_delays(settings: Settings) -> dict[str, float]:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from topicrawl.documents.file_types import is_feed
 from topicrawl.engine.context import OffLoopParser
+from topicrawl.fetch.rendering.page_renderer import RENDERED_TYPE
 from topicrawl.models import Failure, Link, Page, ParsedResponse, ParseFunction, Response
 from topicrawl.parse.feeds import FEED_REL, INDEXED_SITEMAP_REL, SITEMAP_REL, is_text_sitemap, parse_feed
 from topicrawl.parse.head_links import find_head_links, find_option_links
@@ -60,8 +61,10 @@ class LinkSourceParser:
         """Return a page with the links in its head and in its menus, and with the sitemaps of its origin."""
         depth = link.depth + 1
         found: tuple[Link, ...] = ()
-        if response.readable is None:
-            found = find_head_links(response.body, page, depth) + find_option_links(response.body, page, depth)
+        readable = response.readable
+        if readable is None or readable.type == RENDERED_TYPE:
+            body = response.body if readable is None else readable.body
+            found = find_head_links(body, page, depth) + find_option_links(body, page, depth)
         if self._is_exhausted(get_host(page.url)):
             found = tuple(each for each in found if each.rel != FEED_REL)
         found += self._list_sitemaps(page, depth)

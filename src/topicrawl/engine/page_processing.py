@@ -47,7 +47,8 @@ async def process_response(context: CrawlContext, link: Link, parsed: ParsedResp
     if context.find_duplicate is not None and (twin := context.find_duplicate(page)) is not None:
         # The result has no page, so the strategy does not learn from it and none of its links is followed.
         return ResponseOutcome(None, Failure.DUPLICATE, twin.reason, twin.url)
-    return ResponseOutcome(page, detail=f"damaged response: {', '.join(response.damage)}" if response.damage else "")
+    details = [f"damaged response: {', '.join(response.damage)}"] if response.damage else []
+    return ResponseOutcome(page, detail="; ".join([*details, response.detail] if response.detail else details))
 
 
 def politeness_delay(context: CrawlContext, host_name: str, response: Response) -> float:

@@ -14,6 +14,7 @@ TRANSIENT_FAILURES = frozenset(
         Failure.RATE_LIMITED,
         Failure.SERVER_ERROR,
         Failure.ROBOTS_UNREACHABLE,
+        Failure.RENDERING,
     }
 )
 

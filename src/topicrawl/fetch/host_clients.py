@@ -55,10 +55,13 @@ class HostClients:
         session = self._sessions.get(get_host(url))
         return session.cookies if session is not None and session.is_used_for(url) else {}
 
-    async def get(self, url: str, **options: Any) -> Response:
-        """Send a GET request to one of the hosts. The options are those of `HttpClient.get`."""
+    async def get(self, url: str, *, sends_secrets: bool = True, **options: Any) -> Response:
+        """Send a GET request to one of the hosts. The options are those of `HttpClient.get`.
+
+        Without `sends_secrets`, the request has none of the headers that the user has set for the host.
+        """
         name = get_host(url)
-        is_secret = self._sessions[name].is_used_for(url)
+        is_secret = sends_secrets and self._sessions[name].is_used_for(url)
         response = await self._clients[name, is_secret].get(url, **options)
         return redact_response(response) if is_secret else response
 

@@ -95,16 +95,17 @@ class HttpClient:
         truncate: bool = False,
         observer: SendObserver | None = None,
         cookies: RedirectCookies | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Response:
         """Send one GET request for a canonical URL. Return the response; if the request failed, its `failure` is set.
 
         `max_bytes` replaces the size limit of the settings, `any_type` accepts every media type, `truncate` keeps the
         beginning of a body that is too large, and `observer` is called before and after the request is sent. An
         exception of `observer.before_send`, such as `LeaseExpired`, is passed on. `cookies` are sent, and those of the
-        response are added to them.
+        response are added to them. `headers` are added to those of the client, in place of conditional headers.
         """
         options = BodyOptions(self.settings.max_bytes if max_bytes is None else max_bytes, any_type, truncate)
-        return await self._send_request(url, options, observer=observer, cookies=cookies)
+        return await self._send_request(url, options, observer=observer, cookies=cookies, added_headers=headers)
 
     async def post(self, url: str, body: bytes, *, max_bytes: int) -> Response:
         """Send one POST request to a canonical URL. Read at most `max_bytes` bytes of a response of any media type."""
@@ -133,6 +134,7 @@ class HttpClient:
         request_body: bytes | None = None,
         observer: SendObserver | None = None,
         cookies: RedirectCookies | None = None,
+        added_headers: Mapping[str, str] | None = None,
     ) -> Response:
         """Send a request (POST if it has a body) and return the response or its failure."""
         started = time.perf_counter()
@@ -144,7 +146,7 @@ class HttpClient:
         body = b""
         try:
             target = _parse_target(url)
-            request = self._build_headers(url, target, cookies)
+            request = self._build_headers(url, target, cookies, added_headers)
             data = self._format_request(target, request, request_body)
             async with asyncio.timeout(self.settings.total_timeout):
                 await self._exchange(target, data, tracker, parser, reader)
@@ -191,10 +193,18 @@ class HttpClient:
         finally:
             self._pool.release(connection)
 
-    def _build_headers(self, url: str, target: _RequestTarget, cookies: RedirectCookies | None) -> dict[str, str]:
+    def _build_headers(
+        self,
+        url: str,
+        target: _RequestTarget,
+        cookies: RedirectCookies | None,
+        added_headers: Mapping[str, str] | None,
+    ) -> dict[str, str]:
         """Return the headers of a request, without those for the proxy."""
         headers = {"Host": target.authority, **self._request_headers}
-        if self.conditional_headers is not None:
+        if added_headers is not None:
+            headers.update(added_headers)
+        elif self.conditional_headers is not None:
             headers.update(self.conditional_headers(url))
         if cookies is not None and (cookie_header := cookies.format_header(url)):
             headers["Cookie"] = cookie_header

@@ -18,7 +18,7 @@ from topicrawl.fetch.host_groups import GroupDelays, HostGroups
 from topicrawl.fetch.http import HttpClient
 from topicrawl.fetch.rate_limit import HostLeases, HostRateLimiter, LeaseExpired
 from topicrawl.fetch.redirects import follow_redirects
-from topicrawl.fetch.robots import MAX_ROBOTS_BYTES, RobotsCache
+from topicrawl.fetch.robots import MAX_ROBOTS_BYTES, RobotsCache, RobotsDecision
 from topicrawl.models import Failure, Link, Response
 from topicrawl.urls import get_host
 
@@ -85,6 +85,36 @@ class PoliteFetcher:
             detail = f"the lease on {error} expired before the request was sent"
             return Response(link.url, link.url, at=self.http.clock(), failure=Failure.HOST_LEASE_EXPIRED, detail=detail)
 
+    async def fetch_resource(self, url: str, page_url: str, headers: Mapping[str, str]) -> Response:
+        """Fetch a resource of a page for a browser, such as a script; redirects are not followed.
+
+        robots.txt, the crawl delay and the address guard apply as for pages. Credentials and cookies that the user has
+        set for a host are sent only for its own pages.
+        """
+        name = get_host(url)
+        is_same_host = name == get_host(page_url)
+        try:
+            decision = await self._check_robots(url)
+            if decision is not None and not decision.is_allowed:
+                return self._build_robots_failure(url, decision)
+            leases = self._rate_limiter.host_leases
+            if leases is not None and not leases.may_start(name) and not await leases.claim(name):
+                return Response(url, url, failure=Failure.TIMEOUT, detail=f"no lease on {name} within the time limit")
+            get_cookies = self._host_clients.get_cookies if self._host_clients is not None and is_same_host else None
+            cookies = RedirectCookies(self.http.clock, get_session_cookies=get_cookies)
+            async with self._rate_limiter.acquire_slot(name, decision.delay if decision else None) as slot:
+                await self._wait_for_group(name)
+                return await self._send_request(
+                    url, any_type=True, observer=slot, cookies=cookies, headers=headers, sends_secrets=is_same_host
+                )
+        except LeaseExpired as error:
+            detail = f"the lease on {error} expired before the request was sent"
+            return Response(url, url, failure=Failure.HOST_LEASE_EXPIRED, detail=detail)
+
+    def seconds_until_free(self, host: str) -> float:
+        """Return the seconds until the delay since the last request to a host has passed, 0 if it has."""
+        return self._rate_limiter.seconds_until_free(host)
+
     def share_host_slots(self, host_leases: HostLeases) -> None:
         """Send requests to a host only while this worker holds its lease: other workers crawl the same hosts.
 
@@ -124,25 +154,28 @@ class PoliteFetcher:
 
         If robots.txt forbids the URL, return a response with the failure and the seconds to wait, without a request.
         """
-        delay = None
-        if self._robots is not None:
-            decision = await self._robots.check_url(url)
-            if not decision.is_allowed:
-                return Response(
-                    url,
-                    url,
-                    at=self.http.clock(),
-                    failure=decision.failure,
-                    detail=decision.detail,
-                    # The request for robots.txt counts for the crawl delay too.
-                    wait=max(decision.wait or 0.0, self._rate_limiter.seconds_until_free(get_host(url))) or None,
-                )
-            delay = decision.delay
-            if self.on_crawl_delay is not None and delay > self._rate_limiter.get_delay(get_host(url)):
-                await self.on_crawl_delay(get_host(url), delay)
-        async with self._rate_limiter.acquire_slot(get_host(url), delay) as slot:
+        decision = await self._check_robots(url)
+        if decision is not None and not decision.is_allowed:
+            return self._build_robots_failure(url, decision)
+        async with self._rate_limiter.acquire_slot(get_host(url), decision.delay if decision else None) as slot:
             await self._wait_for_group(get_host(url))
             return await self._send_request(url, observer=slot, cookies=cookies)
+
+    async def _check_robots(self, url: str) -> RobotsDecision | None:
+        """Return the decision of robots.txt on a URL, and report a longer crawl delay. None: robots.txt is ignored."""
+        if self._robots is None:
+            return None
+        decision = await self._robots.check_url(url)
+        is_longer = decision.is_allowed and decision.delay > self._rate_limiter.get_delay(get_host(url))
+        if is_longer and self.on_crawl_delay is not None:
+            await self.on_crawl_delay(get_host(url), decision.delay)
+        return decision
+
+    def _build_robots_failure(self, url: str, decision: RobotsDecision) -> Response:
+        """Return the response for a URL that robots.txt forbids."""
+        # The request for robots.txt counts for the crawl delay too.
+        wait = max(decision.wait or 0.0, self._rate_limiter.seconds_until_free(get_host(url))) or None
+        return Response(url, url, at=self.http.clock(), failure=decision.failure, detail=decision.detail, wait=wait)
 
     async def _fetch_robots_txt(self, url: str) -> Response:
         """Fetch a robots.txt, or a hop of its redirects. Return the failure TIMEOUT if the host grants no lease."""
@@ -156,10 +189,10 @@ class PoliteFetcher:
                 url, max_bytes=MAX_ROBOTS_BYTES, any_type=True, truncate=True, observer=slot
             )
 
-    async def _send_request(self, url: str, **options: Any) -> Response:
+    async def _send_request(self, url: str, *, sends_secrets: bool = True, **options: Any) -> Response:
         """Send a request with the client of the host, or with the client of the crawl."""
         if self._host_clients is not None and get_host(url) in self._host_clients:
-            return await self._host_clients.get(url, **options)
+            return await self._host_clients.get(url, sends_secrets=sends_secrets, **options)
         return await self.http.get(url, **options)
 
     async def _wait_for_group(self, host: str) -> None:
