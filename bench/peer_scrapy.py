@@ -51,7 +51,7 @@ class AllPagesSpider(scrapy.Spider):
         text = " ".join(response.css("body :not(script):not(style)::text").getall())
         yield {"url": response.url, "title": title, "text": text}
         for link in response.css("a::attr(href)").getall():
-            yield response.apply_updates(link)
+            yield response.follow(link)
         self.meter.page(title, text)
 
 
