@@ -12,6 +12,7 @@ from topicrawl.urls import (
     LinkResolver,
     canonicalize_url,
     fingerprint,
+    fingerprint_urls,
     get_archive_url,
     get_directory_url,
     get_host,
@@ -287,6 +288,11 @@ def test_an_unusable_base_leaves_absolute_links() -> None:
 @given(st.text())
 def test_fingerprints_fit_a_signed_column(url: str) -> None:
     assert -(2**63) <= fingerprint(url) < 2**63
+
+
+@pytest.mark.parametrize("urls", [[], ["http://a.org/", "http://b.org/x"], ["http://a.org/ö", "http://a.org/\ud800"]])
+def test_fingerprints_of_many_urls_are_those_of_each(urls: list[str]) -> None:
+    assert fingerprint_urls(urls).tolist() == [fingerprint(url) for url in urls]
 
 
 def test_fingerprints_of_near_addresses_differ() -> None:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
+from topicrawl.frontier import page_novelty
+from topicrawl.frontier.page_novelty import SampledSlots, find_slots
 from topicrawl.frontier.trap_detector import TrapDetector, extract_pattern
 
 DRAW = random.Random(5)
@@ -220,7 +222,14 @@ def test_memory_is_bounded() -> None:
     assert not detector.is_exhausted("https://h0.org/1")
 
 
-def test_overlong_tokens_are_not_cached() -> None:
-    detector = TrapDetector()
-    detector.add_page("https://example.org/1", ["x" * 100_000, "owls"])
-    assert max(map(len, detector._slots)) < 10
+def test_overlong_tokens_have_no_slot() -> None:
+    assert find_slots(["x" * 100_000, "owls"]).tolist() == find_slots(["owls"]).tolist()
+
+
+def test_the_slot_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_novelty, "_MAX_VOCABULARY", 10)
+    slots = SampledSlots()
+    for number in range(40):
+        words = [f"{'abcdefgh'[number % 8]}{'abcdefgh'[number // 8]}", "owls"]
+        assert slots.find_slots(words).tolist() == find_slots(words).tolist()
+    assert len(slots._lookup) <= 12

@@ -133,16 +133,17 @@ def _select_best_links(links: Sequence[Link], priorities: list[Priority | None])
 
 def _append_unscored(outlinks: Outlinks, closed_links: Sequence[Link], refused: Sequence[tuple[Link, Refusal]]) -> None:
     """Append the links that were not scored, each URL once."""
-    if not closed_links and not refused:
-        return
     known = {link.url for link in outlinks.links}
-    for link, reason in [*((link, None) for link in closed_links), *refused]:
-        if link.url not in known:
+    closed: dict[str, Link] = {}  # the scored links lead to other URLs
+    for link in closed_links:
+        closed.setdefault(link.url, link)
+    outlinks.links += closed.values()
+    for link, reason in refused:
+        if link.url not in known and link.url not in closed:
             known.add(link.url)
-            if reason is not None:
-                outlinks.refusals[len(outlinks.links)] = reason
+            outlinks.refusals[len(outlinks.links)] = reason
             outlinks.links.append(link)
-            outlinks.priorities.append(None)
+    outlinks.priorities += [None] * (len(outlinks.links) - len(outlinks.priorities))
 
 
 def _adjust_priority(link: Link, priority: Priority | None, link_filter: LinkFilter) -> Priority | None:

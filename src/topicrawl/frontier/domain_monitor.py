@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from heapq import nlargest
 from typing import TypedDict
 
-from topicrawl.frontier.page_novelty import NoveltyMemory, WordSlots, count_common_slots, find_hashed_slots
+from topicrawl.frontier.page_novelty import NoveltyMemory, SampledSlots, count_common_slots, find_hashed_slots
 from topicrawl.text.public_suffix import RegisteredDomains
 from topicrawl.urls import get_host
 
@@ -122,7 +122,7 @@ class DomainMonitor:
         self._max_pages = max_pages
         self._max_domains = max_domains
         self._registered_domains = RegisteredDomains()
-        self._slots = WordSlots()
+        self._slots = SampledSlots()
         self._records: dict[str, _DomainRecord] = {}  # least recently seen first
         self._suspected: set[str] = set()  # domains with a factor below 1, and domains with mirrors
         self._full: set[str] = set()  # domains whose page budget is used up
@@ -142,7 +142,7 @@ class DomainMonitor:
             return
         record.memory = record.memory or NoveltyMemory()
         # A sample would miss a short text below the long menu of a manual.
-        slots = find_hashed_slots(words) if len(words) <= _MAX_COMPARED_WORDS else self._slots.find_sampled_slots(words)
+        slots = find_hashed_slots(words) if len(words) <= _MAX_COMPARED_WORDS else self._slots.find_slots(words)
         if len(slots) < _MIN_DISTINCT_WORDS:
             self._classify(self.get_domain(url), record)
             return

@@ -8,7 +8,6 @@ are a set of Python integers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import Any, TypeAlias
 from zlib import crc32
 
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicrawl.text.lexicon import MAX_WORD_LENGTH
-from topicrawl.text.word_sequence import WordSequence
+from topicrawl.text.word_sequence import WordIdLookup, WordSequence
 
 #: Distinct slots of a page in ascending order.
 Slots: TypeAlias = NDArray[np.int64]
@@ -27,29 +26,48 @@ _GENERATION_PAGES = 30  # pages; a word counts as new if neither the current nor
 _MAX_GENERATION = 255  # generations are stored in a byte
 _WORDS_PER_QUARTER = 80  # words sampled from each quarter of a page, so that a long menu cannot dominate
 _MAX_VOCABULARY = 50_000  # words in the slot cache
+_NO_SLOT = _SLOT_COUNT  # of a word that is always new
+_SAMPLE = np.arange(_WORDS_PER_QUARTER)
 _DIGIT_ZERO, _DIGIT_NINE = ord("0"), ord("9")
 _MIN_DIFFERENT_WORDS = 20  # minimum denominator for the share of new words, for pages that differ in fewer words
 
 
-class WordSlots(dict[str, int]):
-    """Cached map from word to slot. Dates, numbers and other non-words have slot −1, because they are always new."""
+class SampledSlots:
+    """Slots of the sampled words of pages, cached by the hashes of the words.
 
-    def __missing__(self, word: str) -> int:
-        if len(word) > MAX_WORD_LENGTH:
-            return -1
-        if len(self) >= _MAX_VOCABULARY:
-            self.clear()
-        slot = self[word] = crc32(word.encode("utf-8", "replace")) % _SLOT_COUNT if word.isalpha() else -1
-        return slot
+    A page takes 27 µs, and 46 to 80 µs with a dictionary of strings.
+
+    >>> SampledSlots().find_slots(["owl", "bat", "owl", "1999"]).tolist() == find_slots(["bat", "owl"]).tolist()
+    True
+    """
+
+    def __init__(self) -> None:
+        self._lookup = WordIdLookup()
 
     def find_slots(self, words: Sequence[str]) -> Slots:
-        """Return the slots of some words. `words` are in lower case."""
-        slots = np.fromiter(map(self.__getitem__, words), np.int64, len(words))
-        return np.flatnonzero(_mark_slots(slots[slots >= 0]))
+        """Return the slots of a sample of the words of a page. `words` are in lower case."""
+        if len(self._lookup) >= _MAX_VOCABULARY:
+            self._lookup = WordIdLookup()
+        sequence = WordSequence.of(words)
+        positions = _sample_positions(len(sequence))
+        starts, ends = sequence.starts[positions], sequence.ends[positions]
 
-    def find_sampled_slots(self, words: Sequence[str]) -> Slots:
-        """Return the slots of a sample of the words of a page."""
-        return self.find_slots(_sample_words(words))
+        def compute_slots(indexes: list[int]) -> list[int]:
+            return [_compute_slot(sequence.data[starts[index] : ends[index]]) for index in indexes]
+
+        return np.flatnonzero(_mark_slots(self._lookup(sequence.hashes[positions], compute_slots))[:_SLOT_COUNT])
+
+
+def find_slots(words: Sequence[str]) -> Slots:
+    """Return the slots of a few words in lower case."""
+    slots = [_compute_slot(word.encode("utf-8", "replace")) for word in words]
+    return np.flatnonzero(_mark_slots(slots)[:_SLOT_COUNT])
+
+
+def _compute_slot(word: bytes) -> int:
+    """Return the slot of a word, or `_NO_SLOT`: dates, numbers and other non-words are always new."""
+    text = word.decode()
+    return crc32(word) % _SLOT_COUNT if len(text) <= MAX_WORD_LENGTH and text.isalpha() else _NO_SLOT
 
 
 def find_hashed_slots(words: Sequence[str]) -> Slots:
@@ -127,18 +145,17 @@ class NoveltyMemory:
             self.generation = 2
 
 
-def _mark_slots(slots: NDArray[Any]) -> NDArray[np.bool_]:
+def _mark_slots(slots: NDArray[Any] | list[int]) -> NDArray[np.bool_]:
     """Return an array with one value per slot: whether it is among the given slots."""
-    is_marked = np.zeros(_SLOT_COUNT, np.bool_)
+    is_marked = np.zeros(_SLOT_COUNT + 1, np.bool_)
     is_marked[slots] = True
     return is_marked
 
 
-def _sample_words(words: Sequence[str]) -> Sequence[str]:
-    """Return the words in the middle of each quarter of a page, or all words of a short page."""
-    quarter = len(words) // 4
+def _sample_positions(count: int) -> NDArray[np.int64] | slice:
+    """Return the positions of the words in the middle of each quarter of a page, or of all words of a short page."""
+    quarter = count // 4
     if quarter <= _WORDS_PER_QUARTER:
-        return words
+        return slice(None)
     first = (quarter - _WORDS_PER_QUARTER) // 2
-    starts = range(first, first + 4 * quarter, quarter)
-    return list(chain.from_iterable([words[start : start + _WORDS_PER_QUARTER] for start in starts]))
+    return np.concatenate([_SAMPLE + (first + number * quarter) for number in range(4)])

@@ -19,7 +19,7 @@ were called repetitive.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
@@ -88,17 +88,26 @@ class LineMemory:
         self._previous = bytes(_SLOT_COUNT // 8)
         self._count = 0
 
-    def add(self, key: int) -> bool:
-        """Add the hash of a line, and return whether it is new."""
-        at, bit = key % _SLOT_COUNT >> 3, 1 << (key & 7)
-        if self._current[at] & bit:
-            return False
-        is_new = not self._previous[at] & bit
-        if self._count >= _GENERATION_LINES:
-            self._previous, self._current, self._count = bytes(self._current), bytearray(_SLOT_COUNT // 8), 0
-        self._current[at] |= bit
-        self._count += 1
-        return is_new
+    def add_lines(self, lines: Iterable[TextLine]) -> list[TextLine]:
+        """Add lines, and return those that are new with all their hashes."""
+        current, previous, count, new = self._current, self._previous, self._count, []
+        for line in lines:
+            is_new = True
+            for key in line.keys:
+                at, bit = key % _SLOT_COUNT >> 3, 1 << (key & 7)
+                if current[at] & bit:
+                    is_new = False
+                    continue
+                if previous[at] & bit:
+                    is_new = False
+                if count >= _GENERATION_LINES:
+                    previous, current, count = bytes(current), bytearray(_SLOT_COUNT // 8), 0
+                current[at] |= bit
+                count += 1
+            if is_new:
+                new.append(line)
+        self._current, self._previous, self._count = current, previous, count
+        return new
 
 
 @dataclass(slots=True)
@@ -156,7 +165,7 @@ class SectionMonitor:
             return
         lines = _split_lines(url, text)
         memory = self._touch_memory(get_host(url))
-        new = [line for line in lines if all([memory.add(key) for key in line.keys])]
+        new = memory.add_lines(lines)
         links: set[bytes] = set()
         if sum(len(line.text) for line in new) < sum(map(len, anchors)) + _MIN_NOVELTY * len(text):
             links = _find_link_lines([line.text for line in new], anchors)

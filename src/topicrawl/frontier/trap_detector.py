@@ -21,7 +21,7 @@ from typing import NotRequired, TypedDict, TypeVar
 
 import numpy as np
 
-from topicrawl.frontier.page_novelty import NoveltyMemory, Slots, WordSlots, remove_slots
+from topicrawl.frontier.page_novelty import NoveltyMemory, SampledSlots, Slots, find_slots, remove_slots
 from topicrawl.frontier.section_monitor import SectionMonitor
 from topicrawl.urls import get_host
 
@@ -93,7 +93,7 @@ class TrapDetector:
         self._patience = patience
         self._novelty = novelty
         self._max_patterns = max_patterns
-        self._slots = WordSlots()
+        self._slots = SampledSlots()
         self._memories: dict[str, NoveltyMemory] = {}  # least recently seen first
         self._exhausted: dict[str, None] = {}
         self._exhausted_by_host: dict[str, int] = {}  # number of exhausted patterns per host
@@ -114,8 +114,8 @@ class TrapDetector:
         """
         if text:
             self._sections.add_page(url, text, anchors, source)
-        slots = self._slots.find_sampled_slots(words)
-        slots = remove_slots(slots, self._slots.find_slots(_LETTERS.findall(url.lower())))
+        slots = self._slots.find_slots(words)
+        slots = remove_slots(slots, find_slots(_LETTERS.findall(url.lower())))
         is_same = self._compare_words(url, slots)
         if self.is_exhausted(url, source):
             self._extend_run(url, source)
