@@ -557,7 +557,7 @@ def _build_crawl(
     parse_page = off_loop_parser.options.create_parser(ParserCache(vocabularies=strategy.context.vsm.vocabularies))
     costly_parser: OffLoopParser = off_loop_parser
     if settings.sitemaps:
-        parse_page = link_sources = LinkSourceParser(parse_page, sink.fetcher.get_sitemaps)
+        parse_page = link_sources = LinkSourceParser(parse_page, sink.fetcher.get_sitemaps, store)
         costly_parser = OffLoopLinkSourceParser(off_loop_parser, link_sources)
     context = CrawlContext(
         frontier=base.frontier,

@@ -84,6 +84,32 @@ def test_pages_are_found_in_sitemaps_and_feeds(run) -> None:  # type: ignore[no-
     assert f"{address}/feed" in why.out
 
 
+def test_a_resumed_crawl_knows_which_links_lead_to_sitemaps(run) -> None:  # type: ignore[no-untyped-def]
+    addresses: list[str] = []
+
+    def answer(path: str) -> tuple[int, Mapping[str, str], bytes]:
+        text = {"Content-Type": "text/plain"}
+        if path == "/robots.txt":
+            return 200, text, b"User-agent: *\nSitemap: /urls.txt\n"
+        if path == "/urls.txt":
+            return 200, text, f"{addresses[0]}/one\n{addresses[0]}/two\n".encode()
+        return 200, {}, f"<title>{path}</title>{TEXT} On {path * 3} and {path[::-1]} it is described.".encode()
+
+    with live_site(answer) as (address, requested):
+        addresses.append(address)
+        crawl = ["crawl", "dengue fever", "--seed", f"{address}/", *OPTIONS]
+        assert run(*crawl, "--pages", "1").code == 0
+        assert requested == ["/robots.txt", "/"]
+        assert run(*crawl, "--pages", "9").code == 0
+    assert sorted(requested[2:]) == ["/one", "/robots.txt", "/two", "/urls.txt"]
+    database = sqlite3.connect("dengue-fever/topicrawl.sqlite")
+    lists = database.execute("SELECT host, relation, links FROM link_lists").fetchall()
+    failures = database.execute("SELECT failure FROM visits WHERE failure NOT NULL").fetchall()
+    database.close()
+    assert lists == [(address.removeprefix("http://"), "sitemap", 2)]
+    assert failures == [("link_list",)]
+
+
 def test_no_sitemaps_requests_no_sitemaps_and_feeds(run) -> None:  # type: ignore[no-untyped-def]
     with live_site(answer_with_sitemaps) as (address, requested):
         assert run("crawl", "dengue fever", "--seed", f"{address}/", *OPTIONS, "--no-sitemaps").code == 0

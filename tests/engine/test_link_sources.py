@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 
+from topicrawl.collection.store import CollectionStore
 from topicrawl.engine import link_sources
 from topicrawl.engine.link_sources import MAX_ROBOTS_SITEMAPS, LinkSourceParser
 from topicrawl.models import Link, Page, Response
@@ -122,3 +124,18 @@ def test_files_and_links_of_a_host_are_limited(monkeypatch: pytest.MonkeyPatch) 
     assert len(parse(parser, "http://b.test/f", feed).links) == 3
     small = b"<rss><item><link>/1</link></item></rss>"
     assert [len(parse(parser, f"http://c.test/f{number}", small).links) for number in range(5)] == [1, 1, 1, 0, 0]
+
+
+def test_the_lists_of_earlier_runs_count(tmp_path: Path) -> None:
+    store = CollectionStore(tmp_path / "topicrawl.sqlite")
+    store.add_link_lists({"http://a.test/1.txt": "sitemap"}, {})
+    store.add_link_lists({}, {f"http://a.test/feed{number}": 3 for number in range(link_sources.MAX_HOST_FILES)})
+    assert store.count_link_lists("a.test") == (link_sources.MAX_HOST_FILES, 3 * link_sources.MAX_HOST_FILES)
+    store.add_link_lists({"http://b.test/1.txt": "sitemap"}, {"http://b.test/1.txt": 7})
+    assert (store.find_list_relation("http://b.test/1.txt"), store.count_link_lists("b.test")) == ("sitemap", (1, 7))
+    parser = LinkSourceParser(parse_response, lambda site: [], store)
+    for host, count in (("a.test", 0), ("b.test", 1)):
+        page = parse(parser, f"http://{host}/1.txt", f"http://{host}/page".encode())
+        assert (page.is_link_list, len(page.links)) == (True, count)
+    assert not parse(parser, "http://b.test/2.txt", b"http://b.test/page").is_link_list
+    store.close()

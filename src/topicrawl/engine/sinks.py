@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from topicrawl.collection.link_rows import PackedLinks, pack_links
 from topicrawl.engine.scheduling import OutlinkDecision, Outlinks
-from topicrawl.models import Link, Response, Visit
+from topicrawl.models import Failure, Link, Response, Visit
+from topicrawl.parse.feeds import list_named_sitemaps
 from topicrawl.urls import get_origin, resolve_url
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ class CollectionSink:
         self.collection.store_visits(
             (each.visit, each.response, each.pack_links() if each.outlinks else None) for each in processed
         )
+        self._store_link_lists(processed)
         for visit, _, links in processed:
             for observer in self.observers:
                 observer.observe_visit(visit, links)
@@ -152,6 +154,17 @@ class CollectionSink:
     def record_retry(self, link: Link, response: Response, attempt: int) -> None:
         """Store and log an attempt that failed and that the crawler will repeat."""
         record_retry(self.collection, link, response, attempt)
+
+    def _store_link_lists(self, processed: Sequence[ProcessedVisit]) -> None:
+        """Store which links lead to sitemaps, and how many links a sitemap or feed has, for the next run."""
+        named: dict[str, str] = {}
+        read: dict[str, int] = {}
+        for visit, _, outlinks in processed:
+            named |= list_named_sitemaps(outlinks.links)
+            if visit.failure is Failure.LINK_LIST:
+                read[visit.link.url] = len(outlinks.links)
+        if named or read:
+            self.collection.store.add_link_lists(named, read)
 
     def _store_sitemaps(self, site_origin: str) -> None:
         """Store the crawl delay and the sitemaps of an origin, if its robots.txt lists sitemaps."""

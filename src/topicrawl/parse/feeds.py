@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -107,13 +107,21 @@ def parse_feed(response: Response, link: Link) -> Page:
     )
 
 
+def list_named_sitemaps(links: Iterable[Link]) -> dict[str, str]:
+    """Return the relations of the links to sitemaps by URL. Feeds are recognised by their content alone."""
+    return {link.url: link.rel for link in links if link.rel in (SITEMAP_REL, INDEXED_SITEMAP_REL)}
+
+
 def is_text_sitemap(body: bytes) -> bool:
     """Return whether a body is a text file with one URL per line.
 
     >>> is_text_sitemap(b"http://a.org/1\\r\\nhttp://a.org/2\\r\\n"), is_text_sitemap(b"See http://a.org/")
     (True, False)
     """
-    lines = body[:4096].removeprefix(b"\xef\xbb\xbf").split()
+    start = body[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not start.startswith(b"http"):
+        return False  # this test runs for every page
+    lines = start.split()
     # The last line may be cut off.
     return bool(lines) and all(line.startswith((b"http://", b"https://")) for line in lines[: max(1, len(lines) - 1)])
 
