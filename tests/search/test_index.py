@@ -55,6 +55,9 @@ def search_names(index: SearchIndex, text: str, **options: object) -> list[str]:
     ("text", "expected"),
     [
         ("owls", ["owls", "bats"]),
+        ("what is the most of an owl", ["owls", "bats"]),  # stop words do not match
+        ("all by the", ["bats"]),  # a query of stop words only matches them
+        ("+day the owl", ["bats"]),
         ("owl nesting", ["owls", "bats"]),
         ("OWL", ["owls", "bats"]),
         ('"barn owl"', ["owls"]),

@@ -77,6 +77,15 @@ def stem_word(word: str, language: str) -> str:
     return "".join(get_analyzer(name).analyze(word))
 
 
+def is_stop_word(word: str, language: str) -> bool:
+    """Whether a word is a stop word of a language.
+
+    >>> is_stop_word("the", "en"), is_stop_word("the", "de"), is_stop_word("the", "xx")
+    (True, False, False)
+    """
+    return word in get_lexicon(language).stop_words
+
+
 def get_lexicon(language: str) -> LanguageLexicon:
     """Return the lexicon of a language, or one without stemming if the language has no stemmer."""
     return load_lexicon(language if language in STEMMING_ALGORITHMS else "")

@@ -261,7 +261,7 @@ class SearchIndex:
 def _list_stems(snapshot: EngineSnapshot, query: ParsedQuery, stats: CorpusStats) -> set[str]:
     """Return the stems of a query that snippets mark."""
     clauses = [clause for clause in select_clauses(query, stats) if not stats.is_too_common(clause.key)]
-    return {stem for clause in clauses for form in snapshot.list_field_stems(clause) for stem in form.stems}
+    return {stem for forms in snapshot.list_scored_forms(clauses).values() for form in forms for stem in form.stems}
 
 
 def _summarise(document: tantivy.Document) -> tuple[str, ...]:

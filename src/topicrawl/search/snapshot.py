@@ -12,7 +12,7 @@ engine, the saturation is x / (x + r (1 − x)) in all collections together. `bm
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeAlias
 import tantivy
 from tantivy import FieldType, Occur
 
-from topicrawl.search.analysis import ANALYZER_NAMES, get_analyzer_name, stem_word
+from topicrawl.search.analysis import ANALYZER_NAMES, get_analyzer_name, is_stop_word, stem_word
 from topicrawl.search.bm25 import B, CorpusStats, K
 from topicrawl.search.query import ParsedQuery, QueryClause, SearchFilters
 from topicrawl.search.query_limits import MAX_PREFIX_WORDS, MAX_SCORED_CLAUSES, check_prefix_words
@@ -111,6 +111,26 @@ class EngineSnapshot:
                 found.append(FieldStems(f"{column}_{get_analyzer_name(language)}", stems))
         return list(dict.fromkeys(found))
 
+    def list_scored_forms(self, clauses: Collection[QueryClause]) -> dict[QueryClause, list[FieldStems]]:
+        """Return the stems of clauses in the fields in which they are scored: stop words of the language are left out.
+
+        In a language in which all words of a query are stop words, all are scored. Phrases and prefixes always are.
+        """
+        forms = {clause: self.list_field_stems(clause) for clause in clauses}
+        stop_words = {
+            language: {clause for clause in clauses if _is_stop_word(clause, language)} for language in self.languages
+        }
+        skipped = {
+            (clause, f"{column}_{get_analyzer_name(language)}")
+            for language, stopped in stop_words.items()
+            if len(stopped) < len(clauses)
+            for clause in stopped
+            for column in ("text", "title")
+        }
+        return {
+            clause: [form for form in fields if (clause, form.field) not in skipped] for clause, fields in forms.items()
+        }
+
     def check_prefixes(self, clauses: Iterable[QueryClause]) -> None:
         """Raise `CollectionError` if the prefixes of a query match too many words."""
         prefixes = [clause for clause in clauses if clause.is_prefix]
@@ -197,14 +217,15 @@ class EngineSnapshot:
     def _build_scored_query(self, weights: Mapping[QueryClause, float], stats: CorpusStats) -> tantivy.Query | None:
         """Return the query of the pages with any clause of positive weight, boosted to the given statistics."""
         parts: list[SubQuery] = []
-        for clause, weight in weights.items():
+        for clause, forms in self.list_scored_forms(weights).items():
+            weight = weights[clause]
             if weight <= 0:
                 continue
             boosts = {}
-            for form in self.list_field_stems(clause):
+            for form in forms:
                 local = 1.0 if clause.is_prefix else self._compute_local_idf(form)
                 boosts[form] = weight * stats.idf(clause.key) / local if local > 0 else 0.0
-            if (part := self._build_clause_query(clause, boosts)) is not None:
+            if (part := self._build_forms_query(clause, forms, boosts)) is not None:
                 parts.append((Occur.Should, part))
         if len(parts) == 1:
             return parts[0][1]
@@ -212,8 +233,13 @@ class EngineSnapshot:
 
     def _build_clause_query(self, clause: QueryClause, boosts: Mapping[FieldStems, float]) -> tantivy.Query | None:
         """Return the query of the pages with a clause in any of its fields."""
+        return self._build_forms_query(clause, self.list_field_stems(clause), boosts)
+
+    def _build_forms_query(
+        self, clause: QueryClause, forms: Iterable[FieldStems], boosts: Mapping[FieldStems, float]
+    ) -> tantivy.Query | None:
         parts = []
-        for form in self.list_field_stems(clause):
+        for form in forms:
             part = self.build_field_query(form, is_prefix=clause.is_prefix)
             if part is not None:
                 parts.append(tantivy.Query.boost_query(part, boosts[form]) if form in boosts else part)
@@ -329,10 +355,10 @@ class PageScorer:
         totals = [0.0] * len(self._pages)
         if not self._pages:
             return totals
-        for clause, weight in weights.items():
-            value = weight * self._stats.idf(clause.key)
+        for clause, forms in self._snapshot.list_scored_forms(weights).items():
+            value = weights[clause] * self._stats.idf(clause.key)
             best = [0.0] * len(totals)
-            for form in self._snapshot.list_field_stems(clause):
+            for form in forms:
                 if form.field.startswith("text_") and form.field not in self._fields:
                     continue
                 for at, share in self._compute_shares(form, is_prefix=clause.is_prefix).items():
@@ -378,6 +404,12 @@ def select_clauses(query: ParsedQuery, stats: CorpusStats) -> dict[QueryClause, 
         present = [clause for clause in strongest if stats.pages_with.get(clause.key, 0)]
         chosen = {clause: chosen[clause] for clause in present[:MAX_SCORED_CLAUSES]} or chosen
     return chosen
+
+
+def _is_stop_word(clause: QueryClause, language: str) -> bool:
+    """Whether a clause is a single stop word of a language."""
+    is_word = len(clause.words) == 1 and not clause.is_prefix
+    return is_word and clause.column != "url" and is_stop_word(clause.words[0], language)
 
 
 def quantize_length(length: int) -> int:
