@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from topicrawl.collection.directory import Collection
 from topicrawl.models import Link, Page, Priority, Response, Visit
-from topicrawl.search import LocalServer, Query, SearchScope, search_servers
+from topicrawl.search import LocalServer, Query, SearchScope, index, search_servers
 from topicrawl.search.index import update_index
 from topicrawl.topic import Topic
 
@@ -113,6 +113,8 @@ def rank_with_servers(servers: Sequence[LocalServer], queries: Mapping[int, str]
         for number, text in queries.items():
             query = Query(text, DEPTH, learned=False)
             results = await search_servers(servers, query, scope=SearchScope(search_all=True))
+            if failed := [report.trouble for report in results.asked if report.trouble]:
+                raise SystemExit(failed[0])
             rankings[number] = [int(hit.url.rpartition("/")[2]) for hit in results.hits]
         for server in servers:
             await server.close()
@@ -167,6 +169,9 @@ def main() -> None:
         whole = write_collection(Path(base) / "whole", collection.documents)
         print(f"stored and indexed with {time.process_time() - started:.1f} s of CPU")
         report("one index", rank_with_servers([LocalServer([whole])], collection.queries), collection)
+        weight, index.SIMILARITY_WEIGHT = index.SIMILARITY_WEIGHT, 0.0
+        report("without vectors", rank_with_servers([LocalServer([whole])], collection.queries), collection)
+        index.SIMILARITY_WEIGHT = weight
         if options.merged:
             names = [
                 write_collection(

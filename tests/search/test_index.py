@@ -56,7 +56,7 @@ def search_names(index: SearchIndex, text: str, **options: object) -> list[str]:
     [
         ("owls", ["owls", "bats"]),
         ("what is the most of an owl", ["owls", "bats"]),  # stop words do not match
-        ("all by the", ["bats"]),  # a query of stop words only matches them
+        ("all by the", ["bats", "owls"]),  # a query of stop words only matches them
         ("+day the owl", ["bats"]),
         ("owl nesting", ["owls", "bats"]),
         ("OWL", ["owls", "bats"]),
@@ -122,8 +122,9 @@ def test_a_word_and_a_prefix_in_the_same_field_have_their_own_statistics(index: 
     assert stats.pages_with == {"title:nig": 0, "title:nig*": 2}
 
 
-def test_scores_are_those_of_bm25(tmp_path: Path) -> None:
+def test_scores_are_those_of_bm25(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine stores page lengths with four significant bits; these are exact."""
+    monkeypatch.setattr("topicrawl.search.index.SIMILARITY_WEIGHT", 0.0)
     texts = [("owl " * count + "night " * (60 + 4 * number - count)) for number, count in enumerate((1, 2, 5, 9, 30))]
     directory = create_collection(tmp_path / "c", [make_page(number, text) for number, text in enumerate(texts)])
     index = SearchIndex.open_updated(directory)
@@ -134,6 +135,19 @@ def test_scores_are_those_of_bm25(tmp_path: Path) -> None:
         norm = 1.5 * (0.25 + 0.75 * quantize_length(length) / 100)
         expected = math.log(1 + 980.5 / 20.5) * 2.5 * count / (count + norm)
         assert hits[f"http://www.a.example/{number}"] == pytest.approx(expected, rel=1e-4)
+    index.close()
+
+
+def test_pages_about_the_subject_of_the_query_rank_higher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["Jaguar: engine, wheels and gearbox of the motor car", "Jaguar: prey, claws and fur of the animal"]
+    directory = create_collection(tmp_path / "c", [make_page(number, text) for number, text in enumerate(texts)])
+    index = SearchIndex.open_updated(directory)
+    # No page contains the second word; only the vectors tell which page it is about.
+    assert search_names(index, "jaguar vehicle") == ["0", "1"]
+    assert search_names(index, "jaguar wildlife") == ["1", "0"]
+    assert search_names(index, '"jaguar prey"') == ["1"]
+    monkeypatch.setattr("topicrawl.search.index.SIMILARITY_WEIGHT", 0.0)
+    assert search_names(index, "jaguar vehicle") == search_names(index, "jaguar wildlife")
     index.close()
 
 
@@ -320,10 +334,13 @@ def test_indexing_continues_after_a_kill(tmp_path: Path, place: str) -> None:
     index.close()
 
 
-def test_index_of_an_earlier_version_is_replaced(tmp_path: Path) -> None:
+@pytest.mark.parametrize("application_id", [0x70C8, 0x70C9])
+def test_index_of_an_earlier_version_is_replaced(tmp_path: Path, application_id: int) -> None:
     directory = create_collection(tmp_path / "c", [make_page(1, "barn owl")])
     database = sqlite3.connect(directory / "search.sqlite")
-    database.executescript("CREATE TABLE terms (x); PRAGMA application_id = 28872; PRAGMA user_version = 1;")
+    database.executescript(
+        f"CREATE TABLE terms (x); PRAGMA application_id = {application_id}; PRAGMA user_version = 1;"
+    )
     database.close()
     (directory / "search.sqlite-wal").touch()
     index = SearchIndex(directory)

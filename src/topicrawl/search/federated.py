@@ -25,7 +25,7 @@ from topicrawl.errors import TopicrawlError, UsageError
 from topicrawl.search import cori
 from topicrawl.search.bm25 import CorpusStats
 from topicrawl.search.feedback import assign_id, merge_feedback, rocchio
-from topicrawl.search.index import NO_HITS, CollectionHits
+from topicrawl.search.index import NO_HITS, SIMILARITY_WEIGHT, CollectionHits
 from topicrawl.search.models import (
     MAX_HITS,
     MAX_OFFSET,
@@ -116,7 +116,7 @@ async def search_servers(
         candidate.belief, candidate.is_selected = belief, is_selected
         candidate.hits = candidate.hits if is_selected else NO_HITS
     await _search_candidates(candidates, query, stats, timeout_seconds)
-    labelled = [hit for candidate in candidates for hit in _label_hits(candidate, stats.max_score(weights))]
+    labelled = [hit for candidate in candidates for hit in _label_hits(candidate, _compute_max_score(stats, weights))]
     hits = merge_hits(labelled)
     common = await compute_overlaps(servers, timeout_seconds=timeout_seconds) if overlap else ()
     reports = (candidate.to_report() for candidate in sorted(candidates, key=lambda candidate: -candidate.belief))
@@ -307,6 +307,10 @@ async def _search_candidates(
 def _from_first_hit(query: Query) -> Query:
     """Return the query with offset 0, because the offset applies to the merged hits of all collections."""
     return replace(query, count=query.offset + query.count, offset=0)
+
+
+def _compute_max_score(stats: CorpusStats, weights: dict[str, float]) -> float:
+    return (1 + SIMILARITY_WEIGHT) * stats.max_score(weights)
 
 
 def _label_hits(candidate: _SearchCandidate, max_score: float) -> Iterable[SearchHit]:

@@ -38,8 +38,11 @@ from topicrawl.search.page_vectors import build_page_vector
 from topicrawl.search.query import ParsedQuery, parse_query
 from topicrawl.search.snapshot import Candidate, EngineSnapshot, LanguageStats, MatchingPages, select_clauses
 from topicrawl.search.snippets import Snippet, SnippetBuilder
+from topicrawl.search.text_vectors import QueryVectors
 from topicrawl.urls import canonicalize_url, fingerprint
 
+#: Weight of the similarity of the page vectors, relative to the highest possible score of the words.
+SIMILARITY_WEIGHT = 0.2
 _MIN_CANDIDATES = 30  # pages that are scored with the statistics of all collections
 _EXTRA_CANDIDATES = 10  # candidates beyond twice the requested number
 _MAX_COPIES = 20  # other URLs of the same text in a hit
@@ -164,6 +167,7 @@ class SearchIndex:
         limit = max(_MIN_CANDIDATES, 2 * count + _EXTRA_CANDIDATES)
         while True:
             found = snapshot.find_pages(query, stats, limit=limit, excluded_ids=excluded)
+            found = self._add_similarities(snapshot, found, query, stats)
             selected = self._group_copies(snapshot, found, count)
             if len(selected) >= count or found.total <= len(found.candidates):
                 break
@@ -172,6 +176,35 @@ class SearchIndex:
             keys = snapshot.get_numbers("text_key", [page.address for page in found.candidates])
             return selected, len(set(keys))
         return selected, round(found.total * self._get_text_share(snapshot))
+
+    def _add_similarities(
+        self, snapshot: EngineSnapshot, found: MatchingPages, query: ParsedQuery, stats: CorpusStats
+    ) -> MatchingPages:
+        """Add the similarity of the page vectors and the query to the scores of the candidates, and sort them again."""
+        weights = select_clauses(query, stats)
+        words = {
+            clause.words[0]: weight
+            for clause, weight in weights.items()
+            if len(clause.words) == 1 and not clause.is_prefix and clause.column != "url"
+        }
+        if not words or not found.candidates:
+            return found
+        vectors, best = QueryVectors(words), stats.max_score({clause.key: weight for clause, weight in weights.items()})
+        ids = snapshot.get_numbers("id", [page.address for page in found.candidates])
+        # A cross join looks up the language of each vector.
+        sql = (
+            "SELECT page, language, vector FROM page_vectors CROSS JOIN pages ON id = page"
+            f" WHERE page IN ({','.join('?' * len(ids))})"
+        )
+        similarities = {
+            page: vectors.compute_similarity(vector, language)
+            for page, language, vector in self._database.execute(sql, ids)
+        }
+        candidates = [
+            page._replace(score=page.score + SIMILARITY_WEIGHT * best * similarities.get(id, 0.0))
+            for page, id in zip(found.candidates, ids, strict=True)
+        ]
+        return found._replace(candidates=sorted(candidates, key=lambda page: -page.score))
 
     def _get_text_share(self, snapshot: EngineSnapshot) -> float:
         """Return the number of distinct texts of the collection per page: 1 if no page repeats another."""

@@ -1,7 +1,7 @@
 """Files of a search index: the list of indexed pages, and the directory of the search engine (tantivy).
 
 DIR/search/          files of the search engine
-DIR/search.sqlite    indexed pages, and the selection of the pages to index
+DIR/search.sqlite    indexed pages, their vectors, and the selection of the pages to index
 DIR/search.lock      locked by the process that updates the index
 
 Both parts are built from the collection. They may be deleted at any time and are then rebuilt. If the collection is in
@@ -35,16 +35,18 @@ ENGINE_DIRECTORY = "search"
 #: State of a page: searchable; being added or removed; its record in the archive is unreadable.
 LIVE, PENDING, LOST = 1, 0, -1
 MAX_TEXT_CHARS = 500_000  # characters of a page to index
-_EARLIER_APPLICATION_ID = 0x70C8  # index of Topicrawl's former search engine
+#: Index of Topicrawl's former search engine, and index without page vectors.
+_EARLIER_APPLICATION_IDS = (0x70C8, 0x70C9)
 
 SCHEMA = DatabaseSchema(
     name="an index",
-    application_id=0x70C9,
+    application_id=0x70CA,
     initial_statements=(
         "CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
         # `version` identifies the content of a page and its metadata; `text_key` its text.
         "CREATE TABLE pages (id INTEGER PRIMARY KEY, state INTEGER NOT NULL, step INTEGER NOT NULL,"
         " version INTEGER NOT NULL, words INTEGER NOT NULL, language TEXT NOT NULL, text_key INTEGER NOT NULL)",
+        "CREATE TABLE page_vectors (page INTEGER PRIMARY KEY, vector BLOB NOT NULL)",
         "CREATE INDEX pages_by_step ON pages (step)",
         "CREATE INDEX pages_by_language ON pages (state, language, words)",
     ),
@@ -215,7 +217,7 @@ def is_earlier_index(directory: Path) -> bool:
             connection.close()
     except sqlite3.DatabaseError:
         return False  # opening the index reports the error
-    return bool(application_id == _EARLIER_APPLICATION_ID)
+    return application_id in _EARLIER_APPLICATION_IDS
 
 
 def contains_all_pages(database: Database) -> bool:

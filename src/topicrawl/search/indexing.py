@@ -39,6 +39,7 @@ from topicrawl.search.index_file import (
     get_inode,
     open_writable_index,
 )
+from topicrawl.search.text_vectors import compute_page_vector
 from topicrawl.urls import fingerprint, get_host
 
 log = logging.getLogger("topicrawl")
@@ -214,19 +215,22 @@ class IndexWriter:
     def _write_batch(self, added: Iterable[tuple[CollectionRow, PageLabels]], removed: Sequence[int]) -> None:
         """Write a batch to both parts of the index."""
         pages: list[IndexedPage] = []
+        vectors: list[tuple[int, bytes]] = []
         documents: list[tantivy.Document] = []
         for row, labels in added:
             text, error = self._read_text(row)
             if error:
                 log.warning("cannot index page: %s: %s", row.url, error)
             document, words = build_document(row, labels, text)
+            if vector := compute_page_vector(words, row.language):
+                vectors.append((row.id, vector))
             pages.append(
                 IndexedPage(
                     row.id,
                     LOST if error else LIVE,
                     row.step,
                     _compute_version(row, labels),
-                    words,
+                    len(words),
                     row.language,
                     fingerprint(row.digest or row.url),
                 )
@@ -239,8 +243,10 @@ class IndexWriter:
             self._database.executemany(INSERT_PAGE, [page._replace(state=PENDING) for page in pages])
         self._commit_documents(documents, [*known, *removed])
         with self._database.transaction():
-            self._database.executemany("DELETE FROM pages WHERE id = ?", [(id,) for id in removed])
+            for table, key in (("pages", "id"), ("page_vectors", "page")):
+                self._database.executemany(f"DELETE FROM {table} WHERE {key} = ?", [(id,) for id in removed])
             self._database.executemany(INSERT_PAGE, pages)
+            self._database.executemany("INSERT OR REPLACE INTO page_vectors VALUES (?,?)", vectors)
 
     def _find_indexed(self, ids: Sequence[int]) -> list[int]:
         """Return those of the page ids that the index contains."""
@@ -271,18 +277,18 @@ class IndexWriter:
         return ("", str(text)) if isinstance(text, Failure) else (replace_surrogates(text[:MAX_TEXT_CHARS]), "")
 
 
-def build_document(row: CollectionRow, labels: PageLabels, text: str) -> tuple[tantivy.Document, int]:
-    """Return the document of a page for the search engine, and its number of words."""
+def build_document(row: CollectionRow, labels: PageLabels, text: str) -> tuple[tantivy.Document, list[str]]:
+    """Return the document of a page for the search engine, and the words of its title, text and URL."""
     name, host = get_analyzer_name(row.language), get_host(row.url)
     title, url = replace_surrogates(row.title), replace_surrogates(row.url)
     fields = [normalize_text(part, row.language) for part in (title, text, url)]
-    words = sum(len(field.split()) for field in fields)
+    words = [word for field in fields for word in field.split()]
     document = tantivy.Document()
     for field in fields:
         document.add_text(f"text_{name}", field)
     document.add_text(f"title_{name}", fields[0])
     document.add_text("url", normalize_text(url, ""))
-    numbers = (row.id, row.step, fingerprint(row.digest or row.url), words, ANALYZER_NAMES.index(name))
+    numbers = (row.id, row.step, fingerprint(row.digest or row.url), len(words), ANALYZER_NAMES.index(name))
     for field_name, number in zip(("id", "step", "text_key", "words", "analyzer"), numbers, strict=True):
         document.add_integer(field_name, number)
     document.add_float("relevance", row.relevance or 0.0)
