@@ -174,15 +174,15 @@ class FilterBuilder:
         return _get_exceeded_threshold(values, _MAX_PASSAGE_ERRORS)
 
     def tune_undoubted_thresholds(self, model: FilterModel) -> dict[str, float]:
-        """Return for each metric the least threshold that at most 1 % of the irrelevant examples reach.
+        """Return for each metric the least value that at most 1 % of the irrelevant examples reach.
 
-        It is empty if there are too few irrelevant examples to tell.
+        The result is empty if there are too few irrelevant examples to tell.
         """
         if len(self.irrelevant) < _MIN_IRRELEVANT_PAGES:
             return {}
         rows = [model.measure_coverage(model.extract_terms(page)) for page in self.irrelevant]
         return {
-            f"undoubted_{name}": _get_exceeded_threshold(values, _MAX_UNDOUBTED_ERRORS)
+            name: _get_exceeded_threshold(values, _MAX_UNDOUBTED_ERRORS)
             for name, values in zip(FilterCoverage._fields, zip(*rows, strict=True), strict=True)
         }
 
@@ -250,7 +250,8 @@ def fit_filter(
             values["passage"] = max(values["passage"], builder.tune_passage_threshold(model))
     # Thresholds that the user chose stay in force for undoubted pages too.
     tuned = {} if given else builder.tune_undoubted_thresholds(model)
-    return filter, Thresholds(**values, **tuned)
+    higher = {f"undoubted_{name}": value for name, value in tuned.items() if value > values[name]}
+    return filter, Thresholds(**values, **higher)
 
 
 #: Columns of the list of candidates.
