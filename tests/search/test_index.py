@@ -248,6 +248,20 @@ def set_relevance(directory: Path, relevance: dict[int, float]) -> None:
     store.close()
 
 
+def test_a_new_verdict_reads_no_page_again(tmp_path: Path) -> None:
+    directory = create_collection(tmp_path / "c", [make_page(1, "barn owl"), make_page(2, "snowy owl")])
+    assert update_index(directory)
+    archive = next((directory / "warc").iterdir())
+    archive.write_bytes(b"")
+    store = CollectionStore(directory / "topicrawl.sqlite")
+    annotation_log.annotate(store, ["http://www.a.example/2"], AnnotationLabel.RELEVANT, origin="read", at=1.0)
+    store.close()
+    index = SearchIndex.open_updated(directory)
+    assert search_names(index, "snowy verdict:relevant") == ["2"]
+    assert search_names(index, "jaguar") == []
+    index.close()
+
+
 def test_last_verdict_decides_which_pages_are_indexed(tmp_path: Path) -> None:
     directory = create_collection(tmp_path / "c", [make_page(number, f"owl {number}") for number in (1, 2, 3)])
     set_relevance(directory, {3: 0.1})

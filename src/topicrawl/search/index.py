@@ -32,7 +32,7 @@ from topicrawl.search.index_file import (
     open_engine,
     translate_engine_errors,
 )
-from topicrawl.search.indexing import IndexWriter
+from topicrawl.search.indexing import IndexWriter, get_stored_text
 from topicrawl.search.models import FacetCounts, Query, SearchHit
 from topicrawl.search.page_vectors import build_page_vector
 from topicrawl.search.query import ParsedQuery, parse_query
@@ -144,7 +144,7 @@ class SearchIndex:
                 self._build_hit(
                     document,
                     score,
-                    snippets.build(_get_text(document, "body"), language),
+                    snippets.build(get_stored_text(document, "body"), language),
                     copies,
                     has_summary=query.summaries,
                 )
@@ -228,7 +228,7 @@ class SearchIndex:
         selected = []
         for pages in groups.values():
             documents = [snapshot.searcher.doc(page.address) for page in pages[: _MAX_COPIES + 1]]
-            copies = [_get_text(document, "page_url") for document in documents[1:]]
+            copies = [get_stored_text(document, "page_url") for document in documents[1:]]
             selected.append((documents[0], pages[0].score, copies))
         return selected
 
@@ -240,7 +240,7 @@ class SearchIndex:
             if document is None:
                 return {}
             language = document.get_first("language") or ""
-            title, text = _get_text(document, "title"), _get_text(document, "body")
+            title, text = get_stored_text(document, "title"), get_stored_text(document, "body")
             return build_page_vector(title, text, language, lambda words: snapshot.compute_idf(words, language))
 
     def compute_sketch(self, size: int) -> tuple[int, list[int]]:
@@ -276,15 +276,15 @@ class SearchIndex:
     ) -> SearchHit:
         verdict = document.get_first("verdict") or ""
         return SearchHit(
-            _get_text(document, "page_url"),
-            _get_text(document, "title"),
+            get_stored_text(document, "page_url"),
+            get_stored_text(document, "title"),
             score,
             snippet,
             document.get_first("language") or "",
             document.get_first("relevance") or 0.0,
             "" if verdict == "none" else verdict,
             document.get_first("at") or 0.0,
-            _get_text(document, "digest"),
+            get_stored_text(document, "digest"),
             (self.name,),
             tuple(copies),
             _summarise(document) if has_summary else (),
@@ -300,17 +300,12 @@ def _list_stems(snapshot: EngineSnapshot, query: ParsedQuery, stats: CorpusStats
 def _summarise(document: tantivy.Document) -> tuple[str, ...]:
     """Return the main sentences of a page. The index stores no styles, so hidden text is not recognised here."""
     page = Page(
-        _get_text(document, "page_url"),
-        title=_get_text(document, "title"),
-        text=_get_text(document, "body"),
+        get_stored_text(document, "page_url"),
+        title=get_stored_text(document, "title"),
+        text=get_stored_text(document, "body"),
         language=document.get_first("language") or "",
     )
     return tuple(sentence[:_MAX_SENTENCE_CHARS] for sentence in select_summary(page, limit=SHOWN_SENTENCES))
-
-
-def _get_text(document: tantivy.Document, name: str) -> str:
-    value = document.get_first(name)
-    return bytes(value).decode("utf-8", "replace") if value is not None else ""
 
 
 def _compute_id(url: str) -> int:

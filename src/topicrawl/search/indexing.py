@@ -38,6 +38,7 @@ from topicrawl.search.index_file import (
     contains_all_pages,
     get_inode,
     open_writable_index,
+    translate_engine_errors,
 )
 from topicrawl.search.text_vectors import compute_page_vector
 from topicrawl.urls import fingerprint, get_host
@@ -216,9 +217,11 @@ class IndexWriter:
         """Write a batch to both parts of the index."""
         pages: list[IndexedPage] = []
         vectors: list[tuple[int, bytes]] = []
+        indexed = self._open_searcher()
         documents: list[tantivy.Document] = []
         for row, labels in added:
-            text, error = self._read_text(row)
+            stored = find_indexed_text(indexed, self._engine.schema, row)
+            text, error = (stored, "") if stored is not None else self._read_text(row)
             if error:
                 log.warning("cannot index page: %s: %s", row.url, error)
             document, words = build_document(row, labels, text)
@@ -248,6 +251,12 @@ class IndexWriter:
             self._database.executemany(INSERT_PAGE, pages)
             self._database.executemany("INSERT OR REPLACE INTO page_vectors VALUES (?,?)", vectors)
 
+    def _open_searcher(self) -> tantivy.Searcher:
+        """Return a searcher for the last commit of the engine."""
+        with translate_engine_errors(self._index_directory / ENGINE_DIRECTORY):
+            self._engine.reload()
+            return self._engine.searcher()
+
     def _find_indexed(self, ids: Sequence[int]) -> list[int]:
         """Return those of the page ids that the index contains."""
         rows = (self._database.execute("SELECT id FROM pages WHERE id = ?", (id,)).fetchone() for id in ids)
@@ -275,6 +284,26 @@ class IndexWriter:
         except DamagedError as error:
             return "", str(error)
         return ("", str(text)) if isinstance(text, Failure) else (replace_surrogates(text[:MAX_TEXT_CHARS]), "")
+
+
+def find_indexed_text(searcher: tantivy.Searcher, schema: tantivy.Schema, row: CollectionRow) -> str | None:
+    """Return the text of a page whose document in the engine has the same text, or None.
+
+    A page whose verdict, tags or relevance have changed is not read from the archive and parsed again.
+    """
+    if not row.digest:
+        return None
+    hits = searcher.search(tantivy.Query.term_query(schema, "id", row.id), limit=1, count=False).hits
+    document = searcher.doc(hits[0][1]) if hits else None
+    if document is None or get_stored_text(document, "digest") != row.digest:
+        return None
+    return get_stored_text(document, "body")
+
+
+def get_stored_text(document: tantivy.Document, name: str) -> str:
+    """Return a stored text of a document, or ""."""
+    value = document.get_first(name)
+    return bytes(value).decode("utf-8", "replace") if value is not None else ""
 
 
 def build_document(row: CollectionRow, labels: PageLabels, text: str) -> tuple[tantivy.Document, list[str]]:
