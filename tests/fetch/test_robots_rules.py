@@ -35,6 +35,11 @@ CASES = [
     ("User-agent: a\nDisallow: /x\nUser-agent: topicrawl\nDisallow: /a", "/x", True),
     # a sitemap between names and rules does not end the group
     ("User-agent: topicrawl\nSitemap: http://x/s.xml\nDisallow: /a", "/a", False),
+    # nor does a line that is no rule (RFC 9309, section 2.2.4); a misspelt rule is one
+    ("User-agent: topicrawl\nUnknown-Line: x\nUser-agent: *\nDisallow: /", "/a", False),
+    ("User-agent: topicrawl\nUnknown-Line: x\nDisallow: /a", "/a", False),
+    ("User-agent: topicrawl\nDissallow: /b\nUser-agent: other\nDisallow: /a", "/a", True),
+    ("User-agent: topicrawl\nCrawl-delay: 2\nUser-agent: other\nDisallow: /a", "/a", True),
     # rules before the first user agent apply to no crawler
     ("Disallow: /\nUser-agent: other\nAllow: /", "/x", True),
     # the longest rule wins; in a tie, allow wins

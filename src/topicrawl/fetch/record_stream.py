@@ -29,7 +29,8 @@ _MAX_ZSTD_WINDOW = 128 << 20
 _MAX_LINE_BYTES = 64 * 1024
 _MAX_HEADER_BYTES = 256 * 1024
 _SKIP_BYTES = 1 << 20
-_ARC_LINE = re.compile(rb"(\S+) (\S+) (\d{8,14}) (.*?) (\d{1,15})\r?\n")
+# Some programs have written URLs with spaces.
+_ARC_LINE = re.compile(rb"(\S.*?) (\S+) (\d{8,14}) (.*?) (\d{1,15})\r?\n")
 
 # The type stubs of the library declare the class as an instance.
 _IsalError = cast("type[Exception]", igzip_lib.IsalError)

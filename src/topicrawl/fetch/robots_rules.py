@@ -19,6 +19,10 @@ _BYTE_ORDER_MARKS = (
 )
 _AGENT_LINE = re.compile(r"user[- ]?agent\s*[:\s]\s*(.*)", re.I).match
 _SITEMAP_LINE = re.compile(r"site-?maps?\s*[:\s]", re.I).match
+#: Names of the rules that Protego reads, including frequent misspellings.
+_RULE_LINE = re.compile(
+    r"(?:diss?all?[oa]w|diasllow|allow|crawl[- ]delay|request[- ]rate|visit[- ]time)\s*[:\s]", re.I
+).match
 _PRODUCT_TOKEN = re.compile(r"[a-z_-]+", re.I).match
 _NAME_WITHOUT_VERSION = re.compile(r"[^\s/]+").match
 
@@ -60,7 +64,7 @@ def filter_rules(text: str, agent: str) -> str:
                 selected.append(f"User-agent: {name}")
         elif _SITEMAP_LINE(line):
             selected.append(line)
-        else:
+        elif _RULE_LINE(line):  # RFC 9309: any other line ends no group
             after_agent = False
             if is_own_group:
                 selected.append(line)
