@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Set
+import math
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -17,7 +17,6 @@ from topicrawl.collection.annotations import AnnotationLabel
 from topicrawl.collection.page_relevance import list_seed_pages, load_page_relevance
 from topicrawl.database import write_text_file
 from topicrawl.errors import UsageError
-from topicrawl.web.charts import COLOURS, render_curves
 from topicrawl.web.collections import NotFoundError, OpenCollection
 from topicrawl.web.site import RequestForm, Site, page_endpoint, redirect_to
 from topicrawl.web.teach import MODEL_FILE, MODEL_STRATEGIES
@@ -26,6 +25,9 @@ RUNS_FOLDER = "tries"
 _EXAMPLES_FILE = "examples.tsv"
 _MAX_STRATEGIES = 6  # strategies per comparison
 _MAX_FETCHES = 2000
+_COLOURS = 8  # curves of the chart; a replay adds at most `_MAX_STRATEGIES`
+_MAX_POINTS = 200  # points of a curve
+_NORMAL_QUANTILE = 1.96  # of an interval of 95 %
 _MAX_REPORT_BYTES = 20 << 20  # bytes of a report
 #: A report has inline styles and no scripts.
 _REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
@@ -43,6 +45,7 @@ def show_comparison(site: Site, request: Request, form: RequestForm) -> Response
         "reports": list(_find_reports(site)),
         "tried": None,
         "usual": strategies.DEFAULT_STRATEGY,
+        "most": _MAX_STRATEGIES,
     }
     if chosen:
         with site.collections.open_readonly(chosen) as opened:
@@ -63,6 +66,7 @@ class StrategyReplay(NamedTuple):
     fetches: int
     found: int
     share: float  # of all relevant pages
+    interval: tuple[float, float]  # of the share
     half: int | None  # fetches until half of the relevant pages were found; None if they were not
     colour: int | None  # None if the chart does not contain the strategy
 
@@ -75,13 +79,43 @@ def _load_results(opened: OpenCollection) -> dict[str, Any]:
     curves = dict(
         sorted(_load_curves(opened, targets).items(), key=lambda item: (-item[1][-1], -sum(item[1]), item[0]))
     )
-    drawn = dict(list(curves.items())[:COLOURS])
+    drawn = dict(list(curves.items())[:_COLOURS])
     rows = []
     for number, (name, curve) in enumerate(curves.items()):
         half = next((at for at, found in enumerate(curve) if 2 * found >= len(targets) > 0), None)
-        share = curve[-1] / max(1, len(targets))
-        rows.append(StrategyReplay(name, len(curve) - 1, curve[-1], share, half, number if name in drawn else None))
-    return {"targets": len(targets), "rows": rows, "picture": Markup(render_curves(drawn)) if drawn else ""}
+        share, interval = curve[-1] / max(1, len(targets)), compute_interval(curve[-1], len(targets))
+        colour = number if name in drawn else None
+        rows.append(StrategyReplay(name, len(curve) - 1, curve[-1], share, interval, half, colour))
+    return {"targets": len(targets), "rows": rows, "chart": build_chart(drawn, len(targets))}
+
+
+def compute_interval(found: int, targets: int) -> tuple[float, float]:
+    """Return the Wilson interval (95 %) of a share: the relevant pages are a sample of all pages about the topic.
+
+    >>> compute_interval(0, 0), [round(bound, 2) for bound in compute_interval(50, 100)]
+    ((0.0, 1.0), [0.4, 0.6])
+    """
+    if not targets:
+        return 0.0, 1.0
+    square, share = _NORMAL_QUANTILE**2, found / targets
+    middle = (share + square / (2 * targets)) / (1 + square / targets)
+    half = (
+        _NORMAL_QUANTILE * math.sqrt(share * (1 - share) / targets + square / (4 * targets**2)) / (1 + square / targets)
+    )
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def build_chart(curves: Mapping[str, Sequence[int]], targets: int) -> dict[str, Any]:
+    """Return curves at common numbers of fetches for the script of the page; a curve that has ended has no value.
+
+    >>> build_chart({"a": [0, 1, 2], "b": [0, 0]}, 4)
+    {'names': ['a', 'b'], 'data': [[0, 1, 2], [0, 1, 2], [0, 0, None]], 'targets': 4}
+    """
+    longest = max((len(curve) for curve in curves.values()), default=1)
+    ends = {len(curve) - 1 for curve in curves.values()}
+    fetches = sorted({*range(0, longest, max(1, longest // _MAX_POINTS)), *ends})
+    rows = [[curve[at] if at < len(curve) else None for at in fetches] for curve in curves.values()]
+    return {"names": list(curves), "data": [fetches, *rows], "targets": targets}
 
 
 def _group_strategies(opened: OpenCollection) -> list[tuple[str, list[tuple[str, str]], bool]]:

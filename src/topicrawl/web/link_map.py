@@ -15,9 +15,10 @@ from topicrawl.collection.store import HOST_OF_URL, CollectionStore
 _MAX_HOSTS = 36
 _MAX_PAGES = 4000  # pages whose links are counted; of a larger collection, a sample of this size
 _SIZE = 760
-_MARGIN = 190  # for the host names
+_MARGIN = 215  # for the host names
 _COLOURS = 6
 _MAX_LINES = 220
+_MAX_NAME, _SHORT_NAME = 24, 11  # characters of a host name, in wide and in narrow windows
 _ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 
 HostLinks = Counter[tuple[str, str]]
@@ -108,8 +109,10 @@ def render_map(link_map: LinkMap) -> str:
     for number, name in enumerate(names):
         angle = 2 * pi * number / len(names)
         places[name] = (middle + radius * cos(angle), middle + radius * sin(angle), angle)
-    label = f"{len(names)} hosts in {len(link_map.communities)} communities; the table below lists the links"
-    rows = [f'<svg viewBox="0 0 {_SIZE} {_SIZE}" role="img" aria-label="{escape(label)}" class="map">']
+    label = (
+        f"{len(names)} hosts in {len(link_map.communities)} communities; the lists below contain the names and links"
+    )
+    rows = [f'<svg viewBox="0 0 {_SIZE} {_SIZE}" role="img" aria-label="{escape(label)}">']
     widest = max(link_map.links.values(), default=1)
     for (one, other), count in link_map.links.most_common(_MAX_LINES):
         (x, y, _), (u, v, _) = places[one], places[other]
@@ -117,7 +120,8 @@ def render_map(link_map: LinkMap) -> str:
         bend = f"{middle + (x + u - 2 * middle) / 6:.1f} {middle + (y + v - 2 * middle) / 6:.1f}"
         tint = f"h{colour[one]}" if colour[one] == colour[other] else "between"
         rows.append(
-            f'<path class="way {tint}" d="M{x:.1f} {y:.1f} Q{bend} {u:.1f} {v:.1f}" '
+            f'<path class="way {tint}" data-ends="{escape(one)} {escape(other)}" '
+            f'd="M{x:.1f} {y:.1f} Q{bend} {u:.1f} {v:.1f}" '
             f'stroke-width="{0.6 + 4 * count / widest:.1f}">'
             f"<title>{escape(one)} → {escape(other)}: {count}</title></path>"
         )
@@ -133,10 +137,33 @@ def _render_host(link_map: LinkMap, name: str, position: tuple[float, float, flo
     turn, right = angle * 180 / pi, cos(angle) >= 0
     turn, shift, anchor = (turn, size + 5, "start") if right else (turn + 180, -size - 5, "end")
     text = name.removeprefix("www.")
-    text = text if len(text) <= 24 else text[:23] + _ELLIPSIS
+    text = text if len(text) <= _MAX_NAME else text[: _MAX_NAME - 1] + _ELLIPSIS
+    # Narrow windows show fewer characters of a name, in a larger font.
+    rest = text[_SHORT_NAME:]
+    label = escape(text[:_SHORT_NAME])
+    if rest:
+        label += f'<tspan class="rest">{escape(rest)}</tspan><tspan class="cut">{_ELLIPSIS}</tspan>'
     return (
-        f'<circle class="host h{colour}" cx="{x:.1f}" cy="{y:.1f}" r="{size:.1f}"><title>{escape(name)}: '
-        f"{link_map.pages[name]} pages</title></circle>"
+        f'<g class="node" data-host="{escape(name)}"><circle class="host h{colour}" cx="{x:.1f}" cy="{y:.1f}"'
+        f' r="{size:.1f}"><title>{escape(name)}: {link_map.pages[name]} pages</title></circle>'
         f'<text x="{x + shift:.1f}" y="{y + 4:.1f}" text-anchor="{anchor}" '
-        f'transform="rotate({turn:.1f} {x:.1f} {y:.1f})">{escape(text)}</text>'
+        f'transform="rotate({turn:.1f} {x:.1f} {y:.1f})">{label}</text></g>'
     )
+
+
+def describe_hosts(link_map: LinkMap) -> list[dict[str, object]]:
+    """Return the hosts on the map for the script of the page: name, pages, and links from and to other hosts."""
+    links: dict[str, list[tuple[str, int, int]]] = {}
+    for one, other in {tuple(sorted(pair)) for pair in link_map.links}:
+        there, back = link_map.links[one, other], link_map.links[other, one]
+        links.setdefault(one, []).append((other, there, back))
+        links.setdefault(other, []).append((one, back, there))
+    return [
+        {
+            "name": name,
+            "pages": link_map.pages[name],
+            "links": sorted(links.get(name, []), key=lambda row: (-row[1] - row[2], row[0])),
+        }
+        for group in link_map.communities
+        for name in group
+    ]

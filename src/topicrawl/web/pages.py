@@ -102,4 +102,5 @@ def show_map(site: Site, request: Request, form: RequestForm) -> Response:
             drawn=drawn,
             picture=Markup(link_map.render_map(drawn)),
             ways=rows,
+            hosts=link_map.describe_hosts(drawn),
         )

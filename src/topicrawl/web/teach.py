@@ -44,6 +44,9 @@ MODEL_FILE = "hmm.json"
 MODEL_STRATEGIES = ("hybrid_anchor", "hybrid", "hmm")
 _WRITE_LOCK = Lock()  # each step rewrites the whole file of sessions
 _MAX_STEPS = 20_000  # maximum number of recorded steps
+# Below these numbers, the page warns: the model groups the pages into five clusters, and each needs several pages.
+_FEW_STEPS = 30
+_FEW_RELEVANT_PAGES = 5
 
 
 @page_endpoint
@@ -55,6 +58,7 @@ def show_training(site: Site, request: Request, form: RequestForm) -> Reply:
         url = browsing.get_open_page(session) if session else ""
         view = _load_view(opened, browsing, url) if url else None
         labels = browsing.get_labels()
+        relevant = sum(label == AnnotationLabel.RELEVANT for label in labels.values())
         return site.render_page(
             "teach.html",
             it=crawl_figures.get_figures(opened),
@@ -64,8 +68,10 @@ def show_training(site: Site, request: Request, form: RequestForm) -> Reply:
             label=labels.get(url, ""),
             sessions=browsing.list_sessions()[-10:],
             steps=len(browsing.steps),
-            relevant=sum(label == AnnotationLabel.RELEVANT for label in labels.values()),
+            relevant=relevant,
             irrelevant=sum(label == AnnotationLabel.IRRELEVANT for label in labels.values()),
+            has_little_data=len(browsing.steps) < _FEW_STEPS or relevant < _FEW_RELEVANT_PAGES,
+            enough=(_FEW_STEPS, _FEW_RELEVANT_PAGES),
             trail=[step for step in browsing.steps if step.session == session][-12:] if session else [],
             missing=len(browsing.find_missing_pages()),
             model=(opened.directory / MODEL_FILE).exists(),

@@ -1,6 +1,7 @@
 // Charts with axis titles and hover values, in the colours of the page. They follow its width and its colour scheme.
 "use strict";
 const charts = [];
+const INTEGERS = [0, 1, 2, 3, 4, 5, 6, 7].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power)); // steps of the axes
 // Draw curves into an element. `series` are { label, colour, dash, value }; the first row of `data` are the fetches.
 const drawChart = (element, { series, data, top }) => {
   const chart = { element, series, data, top, plot: null };
@@ -13,7 +14,7 @@ const plotChart = (chart) => {
   const style = getComputedStyle(document.documentElement), colour = (name) => style.getPropertyValue(name).trim();
   const format = (value) => value == null ? "–" : value.toLocaleString("en");
   const axis = (label) => ({
-    label, stroke: colour("--quiet"), font: "12px system-ui", labelFont: "13px system-ui", labelSize: 22,
+    label, incrs: INTEGERS, stroke: colour("--quiet"), font: "12px system-ui", labelFont: "13px system-ui", labelSize: 22,
     grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line"), width: 1 },
     values: (plot, values) => values.map(format), size: label === "Fetches" ? 40 : 56,
   });
