@@ -142,6 +142,7 @@ def prepare_manuals(sources: Iterable[ManualSource], cache: Path) -> tuple[list[
 
     Return the manuals, and for each package that is not available the reason.
     """
+    cache = cache.resolve()  # the tools run in other directories
     manuals, skipped = [], {}
     for source in sources:
         try:

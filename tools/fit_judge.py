@@ -26,7 +26,9 @@ from topicrawl.lab.tasks import TASK_FILES, LabTask, label_matches, read_labels,
 from topicrawl.models import Page
 from topicrawl.relevance.topic_judge import (
     EXPANDED_COEFFICIENTS,
+    EXPANDED_WORD_COEFFICIENTS,
     TOPIC_COEFFICIENTS,
+    WORD_COEFFICIENTS,
     Coefficients,
     TopicJudge,
 )
@@ -36,7 +38,7 @@ from topicrawl.topic import Topic
 
 TARGET_SHARE = 0.15
 REGULARISATION = 1e-3
-TOPIC_FEATURES = 5
+TOPIC_FEATURES, ALL_FEATURES = 5, 7
 MIN_SOURCES = 3  # topics with fewer sources say nothing about the weight of an expansion
 
 Matrix = NDArray[np.float64]
@@ -107,24 +109,26 @@ def is_labelled(task: LabTask, labels: tuple[str, ...]) -> bool:
     return not task.within or any(label_matches(label, [task.within]) for label in labels)
 
 
-def fit(topics: list[LabelledTopic], features: int) -> Coefficients:
-    """Fit a logistic regression by Newton's method."""
-    rows = np.vstack([np.array(topic.rows)[:, :features] for topic in topics])
+def fit(topics: list[LabelledTopic], features: list[int]) -> Coefficients:
+    """Fit a logistic regression by Newton's method. The coefficients of other features are 0."""
+    rows = np.vstack([np.array(topic.rows)[:, features] for topic in topics])
     weights = np.concatenate([topic.weights for topic in topics]) / len(topics)
     targets = np.concatenate([np.array(topic.labels, float) for topic in topics])
     scale = rows.std(axis=0)
     matrix = np.hstack([np.ones((len(rows), 1)), rows / scale])
-    penalty = np.diag([0.0, *[REGULARISATION] * features])
-    values = np.zeros(features + 1)
+    penalty = np.diag([0.0, *[REGULARISATION] * len(features)])
+    values = np.zeros(len(features) + 1)
     for _ in range(50):
         predicted = 1 / (1 + np.exp(-matrix @ values))
         gradient = matrix.T @ (weights * (predicted - targets)) + penalty @ values
         curvature = weights * predicted * (1 - predicted)
         values -= np.linalg.solve(matrix.T @ (matrix * curvature[:, None]) + penalty, gradient)
-    return Coefficients(float(values[0]), *(values[1:] / scale).tolist())
+    coefficients = np.zeros(ALL_FEATURES)
+    coefficients[features] = values[1:] / scale
+    return Coefficients(float(values[0]), *coefficients.tolist())
 
 
-def print_quality(topics: list[LabelledTopic], coefficients: Coefficients, features: int) -> None:
+def print_quality(topics: list[LabelledTopic], coefficients: Coefficients, features: list[int]) -> None:
     """Print average precision, and precision and recall at the threshold, for each web and kind of topic."""
     for kind in TASK_FILES:
         for web in dict.fromkeys(topic.web for topic in topics):
@@ -135,9 +139,11 @@ def print_quality(topics: list[LabelledTopic], coefficients: Coefficients, featu
                 print(f"  {name:45}AP {quality[0]:.3f}  precision {quality[1]:.2f}  recall {quality[2]:.2f}")
 
 
-def measure_quality(topic: LabelledTopic, coefficients: Coefficients, features: int) -> tuple[float, float, float]:
+def measure_quality(
+    topic: LabelledTopic, coefficients: Coefficients, features: list[int]
+) -> tuple[float, float, float]:
     """Return the average precision, and the precision and recall of the pages above .5."""
-    scores = coefficients[0] + np.array(topic.rows)[:, :features] @ np.array(coefficients[1 : features + 1])
+    scores = coefficients[0] + np.array(topic.rows)[:, features] @ np.array(coefficients[1:])[features]
     is_target = np.array(topic.labels)
     ranked = is_target[np.argsort(-scores, kind="stable")]
     precisions = np.cumsum(ranked) / np.arange(1, len(ranked) + 1)
@@ -152,11 +158,13 @@ def main() -> None:
     parser.add_argument("webs", nargs="+", type=Path)
     topics = [topic for path in parser.parse_args().webs for topic in collect_evidence(path)]
     for name, features, current in (
-        ("TOPIC_COEFFICIENTS", TOPIC_FEATURES, TOPIC_COEFFICIENTS),
-        ("EXPANDED_COEFFICIENTS", TOPIC_FEATURES + 2, EXPANDED_COEFFICIENTS),
+        ("TOPIC_COEFFICIENTS", [0, 1, 2, 3, 4], TOPIC_COEFFICIENTS),
+        ("WORD_COEFFICIENTS", [0, 1, 2], WORD_COEFFICIENTS),
+        ("EXPANDED_COEFFICIENTS", [0, 1, 2, 3, 4, 5, 6], EXPANDED_COEFFICIENTS),
+        ("EXPANDED_WORD_COEFFICIENTS", [0, 1, 2, 5], EXPANDED_WORD_COEFFICIENTS),
     ):
         fitted = [topic for topic in topics if topic.is_fitted]
-        if features > TOPIC_FEATURES:
+        if max(features) >= TOPIC_FEATURES:
             fitted = [topic for topic in fitted if len(topic.judge.expansion.sources) >= MIN_SOURCES]
         coefficients = fit(fitted, features)
         print(name, *(f"{value:.2f}" for value in coefficients))

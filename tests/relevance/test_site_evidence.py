@@ -72,9 +72,39 @@ def test_sites_are_part_of_the_state_and_states_of_earlier_versions_have_none() 
 
 def test_a_topic_of_units_that_belong_together_has_no_bonus() -> None:
     judge = TopicJudge(Vsm(Topic.of("full text search in databases")))
+    chapter = "full text search in databases finds documents and the full text search of a database ranks them "
     for number in range(12):
-        judge.observe(make_page("databases store rows and databases have owners " * 3, f"http://db.example/{number}"))
+        judge.observe(make_page(chapter * 3, f"http://db.example/{number}"))
         for host in ("music.example", "mail.example", "tea.example"):
             judge.observe(make_page(FILLER * 3, f"http://{host}/{number}"))
     assert judge.site_evidence.compute_bonus("http://db.example/new") > 0
     assert "site" not in judge.judge(make_page("databases have owners " + FILLER, "http://db.example/new")).parts
+
+
+def test_the_context_of_a_topic_may_be_that_of_the_site() -> None:
+    chapter = "a full text search finds words " + FILLER * 12
+    scores = []
+    for text in ("databases store rows ", FILLER):
+        judge = TopicJudge(Vsm(Topic.of("full text search in databases")))
+        for number in range(8):
+            judge.observe(make_page(text + FILLER, f"http://a.example/{number}"))
+        resumed = TopicJudge(Vsm(Topic.of("full text search in databases")))
+        resumed.restore_state(judge.get_state())
+        page = make_page(chapter, "http://a.example/new")
+        assert resumed.score(page) == judge.score(page)
+        scores.append(judge.score(page))
+    assert scores[0] > scores[1] + 0.1
+
+
+def test_pages_about_the_context_alone_are_not_relevant() -> None:
+    judge = TopicJudge(Vsm(Topic.of("full text search in databases")))
+    text = "databases store rows and the owner of databases drops a database "
+    assert judge.score(make_page(text * 5, "http://a.example/")) < 0.2
+
+
+def test_small_differences_between_sites_off_the_topic_give_no_bonus() -> None:
+    evidence = SiteEvidence()
+    for number in range(200):
+        evidence.add_page(f"http://a.example/{number}", -2.4)
+        evidence.add_page(f"http://host-{number % 10}.example/{number}", -3.5)
+    assert evidence.compute_bonus("http://a.example/new") == 0.0

@@ -52,6 +52,38 @@ def test_an_acronym_stands_for_its_words() -> None:
     assert judge.score(page) > 0.5 > judge.score(other)
 
 
+def test_a_word_with_the_stem_of_an_acronym_does_not_count() -> None:
+    judge = make_judge("full text search")
+    text = "the ft command sets the ft option of a file, and another ft command reads the ft value " + FILLER
+    assert judge.score(make_page(text)) < 0.1 < judge.score(make_page(text.replace("ft", "fts")))
+
+
+def test_one_word_of_a_phrase_is_not_the_phrase() -> None:
+    judge = make_judge("version control")
+    variable = "the version of the file contains the version of the package and the version of the system "
+    assert judge.score(make_page(variable + FILLER)) < 0.3
+    assert judge.score(make_page("version control keeps every version of a file " * 2 + FILLER)) > 0.5
+
+
+def test_one_occurrence_in_the_navigation_of_a_long_page_counts_little() -> None:
+    judge = make_judge("domain name system")
+    navigation = "events errors dns domain files timers streams "
+    assert judge.score(make_page(navigation + FILLER * 60)) < 0.4
+    chapter = "the dns resolves names and the dns caches them " * 8
+    assert judge.score(make_page(navigation + chapter + FILLER * 60)) > 0.5
+
+
+def test_a_phrase_of_general_words_can_be_expanded() -> None:
+    judge = make_judge("full text search in databases")
+    near = make_page("the stemmer turns a lexeme into a token for the query parser " * 3, "http://a.example/near")
+    before = judge.score(near)
+    text = "full text search in databases uses a stemmer a lexeme and a query parser for each token " * 4
+    for number in range(6):
+        judge.observe(make_page(text, f"http://a.example/{number}"))
+    assert {"stemmer", "lexem"} & set(judge.expansion.terms)
+    assert judge.score(near) > before + 0.1
+
+
 def test_stop_words_do_not_count() -> None:
     judge = make_judge("search in databases")
     assert judge.score(make_page("in in in in in " + FILLER)) == judge.score(make_page(FILLER))

@@ -26,7 +26,7 @@ def test_a_page_without_topic_words_is_judged_by_its_meaning() -> None:
     assert score("birds", ON_TOPIC) > 3 * score("birds", OFF_TOPIC)
     assert score("railways", OFF_TOPIC) > 3 * score("railways", ON_TOPIC)
     # Without trust, the meaning does not count: both pages have the probability of a page without any evidence.
-    assert score("xyzzyq", ON_TOPIC) == score("xyzzyq", OFF_TOPIC) == score("birds", OFF_TOPIC)
+    assert score("xyzzyq", ON_TOPIC) == score("xyzzyq", OFF_TOPIC) < 0.05
 
 
 def test_meaning_of_link_texts() -> None:

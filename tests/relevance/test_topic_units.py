@@ -68,12 +68,40 @@ def test_a_word_list_has_one_unit_for_each_entry() -> None:
 def test_a_unit_has_the_share_of_its_terms_weights() -> None:
     topic = Topic.of("text search in databases")
     equal = TopicUnits.of(topic)
-    assert [unit.weight for unit in equal.units] == [pytest.approx(2 / 3), pytest.approx(1 / 3)]
+    assert [unit.weight for unit in equal.units] == [pytest.approx(2 / 2.4), pytest.approx(0.4 / 2.4)]
     weighted = TopicUnits.of(topic, {"text": 3.0, "search": 1.0, "databas": 4.0})
     assert [(dict(unit.terms), unit.weight) for unit in weighted.units] == [
-        ({"text": 0.75, "search": 0.25}, 0.5),
-        ({"databas": 1.0}, 0.5),
+        ({"text": 0.625, "search": 0.375}, pytest.approx(4 / 5.6)),
+        ({"databas": 1.0}, pytest.approx(1.6 / 5.6)),
     ]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "context"),
+    [
+        ("full text search in databases", {"databas"}),
+        ("triggers in databases", {"databas"}),
+        ("authentication in web servers", {"web", "server"}),
+        ("databases", set()),
+        ("history of the owl", set()),  # "of" and "for" often introduce the subject
+        ("tools for image processing", set()),
+        ("research in physics", set()),  # the word before the preposition is too general to be the subject
+        ("owls and hawks in Europe", set()),
+        ("in databases", set()),
+    ],
+)
+def test_some_prepositions_introduce_the_context_of_the_subject(phrase: str, context: set[str]) -> None:
+    units = TopicUnits.of(Topic.of(phrase))
+    assert {term for unit in units.units if unit.is_context for term in unit.terms} == context
+    assert units.has_context == bool(context)
+
+
+def test_the_terms_of_the_context_have_smaller_weights() -> None:
+    topic = Topic.of("full text search in databases")
+    query = {"full": 1.0, "text": 2.0, "search": 2.0, "databas": 5.0}
+    assert TopicUnits.of(topic, query).weight_query(query) == {**query, "databas": 2.0}
+    plain = Topic.of("owl nests")
+    assert TopicUnits.of(plain).weight_query({"owl": 2.0, "nest": 1.0}) == {"owl": 2.0, "nest": 1.0}
 
 
 def test_a_unit_without_weight_is_left_out() -> None:

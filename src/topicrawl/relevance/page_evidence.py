@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import sqrt
 from typing import NamedTuple
@@ -17,11 +17,14 @@ from topicrawl.relevance.vsm import Vsm, find_kept_words
 from topicrawl.text.bag_of_words import BagOfWords
 from topicrawl.text.lexicon import LanguageLexicon
 from topicrawl.text.tokenizer import tokenise
+from topicrawl.text.word_sequence import WordSequence
 from topicrawl.text.word_vectors import compute_sif_weights
 
+_NO_POSITIONS = np.zeros(0, np.intp)
 _TITLE_BONUS, _HEADING_BONUS = 2.0, 2.0  # added to the counts; a title word already counts once in the body count
 _NEAR_TERMS = 5  # distance, in terms, up to which words of a unit belong together
 _TYPICAL_LENGTH = 400  # terms of a typical page
+_ANY_SUBJECT_MEANING = 0.3  # share of the meaning that counts on a page without the subject of a topic with a context
 _PASSAGE_TERMS = 200  # length of a passage; passages overlap by one half
 _SATURATION = 1.2  # occurrences in a typical page that give .55 of the full strength
 
@@ -37,6 +40,7 @@ class PageEvidence(NamedTuple):
     meaning: float  # how much closer than usual the page vector is to the topic vector
     title_meaning: float
     coverage: float  # share of the topic whose units occur on the page with their words near each other
+    context: float = 0.0  # how far the context of the topic occurs on the page
 
 
 @dataclass(frozen=True)
@@ -79,13 +83,21 @@ class PageEvidenceExtractor:
         self.vsm = vsm
         self.topic = vsm.topic
         self.meaning = TopicMeaning(vsm)
-        length = sqrt(sum(weight * weight for weight in vsm.query.values()))
-        self._query = {term: weight / length for term, weight in vsm.query.items()}
-        self._term_factor = len(self._query) ** 0.25  # the cosine of a page falls with the number of topic words
         self.units = TopicUnits.of(vsm.topic, vsm.query)
-        for unit in self.units.units:
-            if unit.acronym_term:
-                self._query[unit.acronym_term] = sqrt(sum(self._query[term] ** 2 for term in unit.terms))
+        query = self.units.weight_query(vsm.query)
+        length = sqrt(sum(weight * weight for weight in query.values()))
+        self._query = {term: weight / length for term, weight in query.items()}
+        self._term_factor = len(self._query) ** 0.25  # the cosine of a page falls with the number of topic words
+        # Hash and weight of each acronym. Its stem is not used: that of FTS is "ft", which is also another word.
+        self._acronyms = {
+            unit.acronym: (
+                WordSequence.of([unit.acronym.lower()]).hashes[0],
+                unit.acronym_term,
+                sqrt(sum(self._query[term] ** 2 for term in unit.terms)),
+            )
+            for unit in self.units.units
+            if unit.acronym
+        }
         self._kept_words = find_kept_words(vsm.topic)
         self._vectors = vsm.find_vectors()
 
@@ -106,28 +118,73 @@ class PageEvidenceExtractor:
             vector = compute_text_vector(self._vectors, bag.vocabulary, term_ids, text_weights)
         return PageProfile(bag, weights, vector)
 
-    def extract(self, page: Page, profile: PageProfile) -> PageEvidence:
-        """Return the evidence on a page."""
+    def extract(self, page: Page, profile: PageProfile, *, site_context: float = 0.0) -> PageEvidence:
+        """Return the evidence on a page.
+
+        `site_context` says how far the other pages of the site contain the context of the topic, from 0 to 1. A page
+        about full text search in the manual of a database need not contain "databases".
+        """
         meaning = self.meaning.compute_page_similarity(profile.vector) if profile.vector is not None else 0.0
         title_meaning = self._compute_title_meaning(page, profile.bag) if self.meaning.trust else 0.0
-        cosine = profile.cosine(self._query)
+        acronym_positions = self._find_acronyms(page, profile.bag)
+        cosine = profile.cosine(self._weight_acronyms(acronym_positions))
         if not cosine:
-            return PageEvidence(0.0, 0.0, 0.0, meaning, title_meaning, 0.0)
+            gate = _ANY_SUBJECT_MEANING if self.units.has_context else 1.0
+            return PageEvidence(0.0, 0.0, 0.0, gate * meaning, gate * title_meaning, 0.0)
         content = self._get_content_ids(page, profile.bag)
-        coverage = strength = title = 0.0
-        title_terms = set(profile.bag.vocabulary.lexicon.extract_terms(tokenise(page.title), self._kept_words))
+        coverage = strength = title = subject = subject_weight = context = 0.0
+        title_words = tokenise(page.title)
+        title_terms = set(profile.bag.vocabulary.lexicon.extract_terms(title_words, self._kept_words))
         for unit in self.units.units:
-            positions, shares, near = self._find_unit(unit, profile.bag, content)
+            positions, shares, near = self._find_unit(
+                unit, profile.bag, content, acronym_positions.get(unit.acronym, _NO_POSITIONS)
+            )
+            own_coverage = own_strength = 0.0
             if len(positions):
-                coverage += unit.weight * float(near.max()) ** 1.5
-                strength += unit.weight * _compute_strength(positions, shares * near**2, len(content))
-            if unit.acronym_term in title_terms:
+                nearest = float(near.max())
+                own_coverage = nearest**1.5
+                # A word of a phrase, however frequent, is not the phrase.
+                own_strength = nearest**1.5 * _compute_strength(positions, shares * near**2, len(content))
+            if unit.is_context:
+                context += unit.weight * own_coverage
+                own_coverage, own_strength = max(own_coverage, site_context), max(own_strength, site_context / 2)
+            else:
+                subject, subject_weight = subject + unit.weight * own_coverage, subject_weight + unit.weight
+            coverage += unit.weight * own_coverage
+            strength += unit.weight * own_strength
+            if unit.acronym and unit.acronym.lower() in title_words:
                 title += unit.weight
             else:
                 title += unit.weight * sum(share for term, share in unit.terms.items() if term in title_terms) ** 2
         if self.units.are_alternatives:
             coverage = 1.0
-        return PageEvidence(cosine * self._term_factor * coverage, strength, title, meaning, title_meaning, coverage)
+        if self.units.has_context:
+            # Pages about the context alone are not about the topic, however close they are to it in meaning.
+            gate = subject / subject_weight
+            strength, title = strength * gate**0.5, title * gate**0.5
+            gate = _ANY_SUBJECT_MEANING + (1 - _ANY_SUBJECT_MEANING) * gate
+            meaning, title_meaning = gate * meaning, gate * title_meaning
+            context /= 1 - subject_weight
+        words = cosine * self._term_factor * coverage
+        return PageEvidence(words, strength, title, meaning, title_meaning, coverage, context)
+
+    def _find_acronyms(self, page: Page, bag: BagOfWords) -> dict[str, NDArray[np.intp]]:
+        """Return the positions of the topic's acronyms among the terms of a page."""
+        if not self._acronyms or not page.words:
+            return {}
+        sequence = WordSequence.of(page.words)
+        is_term = bag.vocabulary.get_term_ids(sequence) > 0
+        positions = {}
+        for acronym, (word_hash, _, _) in self._acronyms.items():
+            places = (sequence.hashes == word_hash).nonzero()[0]
+            if len(places):
+                positions[acronym] = is_term.cumsum()[places] - 1
+        return positions
+
+    def _weight_acronyms(self, acronyms: Iterable[str]) -> Mapping[str, float]:
+        """Return the topic as a query that contains the given acronyms."""
+        added = {term: weight for _, term, weight in map(self._acronyms.__getitem__, acronyms)}
+        return {**self._query, **added} if added else self._query
 
     def _get_content_ids(self, page: Page, bag: BagOfWords) -> NDArray[np.int32]:
         """Return the ids of a page's terms in their order. The kept words of the topic are terms."""
@@ -138,9 +195,12 @@ class PageEvidenceExtractor:
         return ids[ids.nonzero()[0]]
 
     def _find_unit(
-        self, unit: TopicUnit, bag: BagOfWords, content: NDArray[np.int32]
+        self, unit: TopicUnit, bag: BagOfWords, content: NDArray[np.int32], written: NDArray[np.intp]
     ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the positions of the unit's terms, their shares, and how much of the unit is near each of them."""
+        """Return the positions of the unit's terms, their shares, and how much of the unit is near each of them.
+
+        `written` has the positions of the acronym. Each of them stands for all words of the unit.
+        """
         found = bag.vocabulary.find_term_ids(unit.terms)
         places = {term: (content == number).nonzero()[0] for term, number in found.items()}
         positions = np.concatenate([*places.values(), np.zeros(0, np.intp)])
@@ -153,8 +213,7 @@ class PageEvidenceExtractor:
                 after = np.searchsorted(own, positions)
                 gaps = [np.abs(own.take(place, mode="clip") - positions) for place in (after, after - 1)]
                 near[np.minimum(*gaps) <= _NEAR_TERMS] += unit.terms[term]
-        if number := bag.vocabulary.find_term_ids([unit.acronym_term]).get(unit.acronym_term):
-            written = (content == number).nonzero()[0]  # each occurrence stands for all words of the unit
+        if len(written):
             whole = np.ones(len(written))
             positions = np.concatenate([positions, written])
             shares, near = np.concatenate([shares, whole]), np.concatenate([near, whole])
@@ -175,7 +234,9 @@ def _compute_strength(positions: NDArray[np.intp], amounts: NDArray[np.float64],
     if length > 2 * _PASSAGE_TERMS:
         half = _PASSAGE_TERMS // 2
         sums = np.bincount(positions // half, amounts, length // half + 2)
-        strength = max(strength, _saturate(float((sums[:-1] + sums[1:]).max()), _TYPICAL_LENGTH))
+        # One occurrence on a long page is a reference, or part of the navigation.
+        best = max(0.0, float((sums[:-1] + sums[1:]).max()) - 1)
+        strength = max(strength, _saturate(best, _TYPICAL_LENGTH))
     return strength
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from topicrawl.models import JsonValue, Page, PageJudgement
 from topicrawl.relevance.base import UNDOUBTED, is_undoubted
 from topicrawl.relevance.page_evidence import PageEvidence, PageEvidenceExtractor, PageProfile
-from topicrawl.relevance.site_evidence import SiteEvidence
+from topicrawl.relevance.site_evidence import SiteContext, SiteEvidence
 from topicrawl.relevance.topic_expansion import (
     MIN_SOURCE_COVERAGE,
     MIN_SOURCE_SCORE,
@@ -47,6 +47,12 @@ TOPIC_COEFFICIENTS = Coefficients(-3.47, 5.99, 3.06, 2.46, 7.26, 0.24)
 #: With an expansion: rounded, and changed by hand in two places. The fit gives the title −.49, which would lower the
 #: relevance of pages with the topic in the title, and the meaning of the title 1.89.
 EXPANDED_COEFFICIENTS = Coefficients(-4.4, 4.1, 2.1, 0.0, 3.5, 1.7, 4.2, 3.3)
+#: The same for topics whose vectors are not trusted: fitted without the meaning. Otherwise, the pages of a phrase of
+#: general words, and of languages without vectors, would reach the threshold too rarely.
+WORD_COEFFICIENTS = Coefficients(-3.13, 11.0, 3.76, 1.27, TOPIC_COEFFICIENTS.meaning, TOPIC_COEFFICIENTS.title_meaning)
+EXPANDED_WORD_COEFFICIENTS = Coefficients(
+    -3.67, 7.44, 3.2, 0.0, EXPANDED_COEFFICIENTS.meaning, EXPANDED_COEFFICIENTS.title_meaning, 8.76, 0.0
+)
 _REJECTED_COEFFICIENT = -6.0  # of the similarity to rejected pages
 
 
@@ -84,6 +90,7 @@ class TopicJudge:
         excluded = vsm.lexicon.extract_terms(tokenise(" ".join(vsm.topic.exclude)))
         self.expansion = TopicExpansion(frozenset(excluded))
         self.site_evidence = SiteEvidence()
+        self.site_context = SiteContext()
         self._extractors: dict[str, PageEvidenceExtractor] = {}  # language → extractor
         self._cached: tuple[Page, Topic, PageProfile, PageEvidence] | None = None
         self._last_judgement: tuple[Page, Judgement] | None = None
@@ -117,11 +124,13 @@ class TopicJudge:
     def judge(self, page: Page) -> Judgement:
         """Return the relevance of a page and how it comes about."""
         profile, evidence = self._analyse_page(page)
-        topic_parts = _compute_parts(evidence, TOPIC_COEFFICIENTS)
-        weight = self.expansion.compute_weight(self.get_extractor(page).meaning.expansion_trust)
+        meaning = self.get_extractor(page).meaning
+        topic_parts = _compute_parts(evidence, _mix(TOPIC_COEFFICIENTS, WORD_COEFFICIENTS, meaning.trust))
+        weight = self.expansion.compute_weight(meaning.expansion_trust)
         parts = topic_parts
         if weight:
-            expanded = _compute_parts(evidence, EXPANDED_COEFFICIENTS, self.compute_expansion_similarity(profile))
+            coefficients = _mix(EXPANDED_COEFFICIENTS, EXPANDED_WORD_COEFFICIENTS, meaning.trust)
+            expanded = _compute_parts(evidence, coefficients, self.compute_expansion_similarity(profile))
             parts = {
                 name: (1 - weight) * topic_parts.get(name, 0.0) + weight * value for name, value in expanded.items()
             }
@@ -152,7 +161,9 @@ class TopicJudge:
         parts = last[1].parts if last is not None and last[0] is page else self.judge(page).parts
         own_evidence = round(sum(value for name, value in parts.items() if name != _SITE_PART), 5)
         self.expansion.add_page(source, is_source=is_source)
-        self.site_evidence.add_page(page.url, own_evidence)
+        if self.get_extractor(page).units.has_context:
+            self.site_context.add_page(page.url, round(self._analyse_page(page)[1].context, 5))
+        self.site_evidence.add_page(page.url, own_evidence, round(self._analyse_page(page)[1].meaning, 5))
 
     def learn(self, page: Page, relevant: bool, *, weight: float = 1.0) -> None:
         """Learn from an annotation. Its weight is 1 for a user, and less for a less reliable reviewer."""
@@ -171,7 +182,11 @@ class TopicJudge:
 
     def get_state(self) -> JsonValue:
         """Return what the judge has learned from the pages of the crawl."""
-        return {"expansion": self.expansion.get_state(), "sites": self.site_evidence.get_state()}
+        return {
+            "expansion": self.expansion.get_state(),
+            "sites": self.site_evidence.get_state(),
+            "context": self.site_context.get_state(),
+        }
 
     def restore_state(self, state: JsonValue) -> None:
         """Restore the values of `get_state`."""
@@ -179,6 +194,7 @@ class TopicJudge:
             # The state of earlier versions is that of the expansion, without sites.
             self.expansion.restore_state(state.get("expansion", state))
             self.site_evidence.restore_state(state.get("sites"))
+            self.site_context.restore_state(state.get("context"))
             self.expansion.check_dimensions(self._get_dimensions())
 
     def export_sources(self) -> Mapping[str, JsonValue]:
@@ -208,7 +224,8 @@ class TopicJudge:
         extractor = self.get_extractor(page)
         if self._cached is None or self._cached[0] is not page or self._cached[1] is not extractor.topic:
             profile = extractor.build_profile(page) if profile is None else profile
-            self._cached = page, extractor.topic, profile, extractor.extract(page, profile)
+            context = self.site_context.get_context(page.url)
+            self._cached = page, extractor.topic, profile, extractor.extract(page, profile, site_context=context)
         return self._cached[2], self._cached[3]
 
     def compute_expansion_similarity(self, profile: PageProfile) -> tuple[float, float]:
@@ -218,9 +235,15 @@ class TopicJudge:
     def _describe_page(self, page: Page, profile: PageProfile | None = None) -> tuple[SourcePage, bool]:
         """Return a page as a source of the expansion, and whether it matches the original topic well enough."""
         profile, evidence = self._analyse_page(page, profile)
-        score = _logistic(sum(_compute_parts(evidence, TOPIC_COEFFICIENTS).values()))
+        coefficients = _mix(TOPIC_COEFFICIENTS, WORD_COEFFICIENTS, self.get_extractor(page).meaning.trust)
+        score = _logistic(sum(_compute_parts(evidence, coefficients).values()))
         is_source = score >= MIN_SOURCE_SCORE and evidence.coverage >= MIN_SOURCE_COVERAGE
         return SourcePage(page.url, round(score, 5), profile.get_heaviest_terms(PAGE_TERMS), profile.vector), is_source
+
+
+def _mix(with_meaning: Coefficients, by_words: Coefficients, trust: float) -> Coefficients:
+    """Return the coefficients for a topic whose vectors have a trust from 0 to 1."""
+    return Coefficients(*[trust * one + (1 - trust) * other for one, other in zip(with_meaning, by_words, strict=True)])
 
 
 def _compute_parts(

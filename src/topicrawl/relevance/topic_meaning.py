@@ -17,6 +17,8 @@ from topicrawl.text.word_vectors import compute_sif_weights
 _MIN_SPECIFICITY = 0.05
 _TRUST_SCALE = 1.5
 _UNKNOWN_TRUST = 0.5
+_TRUSTED_PHRASE_TERMS = 3
+_PHRASE_TRUST = 0.6  # how far pages are trusted that match a phrase of so many words
 _TOPIC_TERM_AFFINITY = 0.6  # minimum affinity of a term of the topic
 
 
@@ -47,11 +49,14 @@ class TopicMeaning:
         self._query_terms = frozenset(vsm.query)
         self._vectors: TermVectors | None = vsm.find_vectors()
         self.trust = 0.0
+        units = TopicUnits.of(vsm.topic, vsm.query)
+        self._phrase_trust = _PHRASE_TRUST if units.longest_phrase >= _TRUSTED_PHRASE_TERMS else 0.0
         if self._vectors is None:
             return
-        terms = list(vsm.query)
+        query = units.weight_query(vsm.query)
+        terms = list(query)
         idf = np.array([vsm.lexicon.idf(term) for term in terms])
-        weights = compute_sif_weights(idf) * np.array([vsm.query[term] for term in terms]) / np.maximum(idf, 1e-6)
+        weights = compute_sif_weights(idf) * np.array([query[term] for term in terms]) / np.maximum(idf, 1e-6)
         rows = self._vectors.find_rows(terms)
         covered = rows >= 0
         if not weights[covered].sum():
@@ -60,16 +65,23 @@ class TopicMeaning:
         generic_cosine = self._vectors.generic_cosine
         # In a list, all words count: its general words restrict the subject of the others.
         specificities = np.ones(len(vectors))
-        if not TopicUnits.of(vsm.topic, vsm.query).are_alternatives:
+        term_weights = weights[covered]
+        if not units.are_alternatives:
+            # As in the units, half of the weight is the same for all words: "music notation" is not all notation.
+            context_factors = np.array(list(units.weight_query(dict.fromkeys(terms, 1.0)).values()))[covered]
+            term_weights = term_weights / term_weights.sum() + context_factors / context_factors.sum()
             specificities = np.clip(1 - vectors @ mean_direction / generic_cosine, _MIN_SPECIFICITY, 1.0)
-        self._topic_vector: Floats = scale_to_unit((weights[covered] * specificities).astype(np.float32) @ vectors)
+        self._topic_vector: Floats = scale_to_unit((term_weights * specificities).astype(np.float32) @ vectors)
         specificity = 1 - float(self._topic_vector @ mean_direction) / generic_cosine
         self.trust = float(weights[covered].sum() / weights.sum()) * min(1.0, max(0.0, _TRUST_SCALE * specificity))
 
     @property
     def expansion_trust(self) -> float:
-        """How far pages that match the topic can be trusted to be about it; unknown in languages without vectors."""
-        return self.trust if self._vectors is not None else _UNKNOWN_TRUST
+        """How far pages that match the topic can be trusted to be about it; unknown in languages without vectors.
+
+        The matches of a long phrase are specific even if its words are general: "full text search".
+        """
+        return max(self._phrase_trust, self.trust if self._vectors is not None else _UNKNOWN_TRUST)
 
     def find_similar_terms(self, count: int) -> list[str]:
         """Return the terms of the language that are closest to the topic vector, without the terms of the topic."""

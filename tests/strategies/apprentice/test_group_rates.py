@@ -77,6 +77,22 @@ def test_the_threshold_adapts_within_its_bounds() -> None:
     assert again.threshold == reward.threshold
 
 
+def test_untried_hosts_are_worth_a_trial_again_when_the_good_pages_are_fetched() -> None:
+    rates = GroupRates()
+    known, new = (rates.get_numbers([name]) for name in ("known", "new"))
+    values = []
+    for similarity in (0.0, *[0.4] * 40, *[0.0] * 60):
+        rates.record_visit(0.5, similarity)
+        rates.learn(known, 0.5)
+        values.append(float(rates.compute_novelty(new)[0]))
+    assert values[0] == 1.0
+    assert values[40] == 0.0
+    assert values[-1] > 0.8 > 10 * float(rates.compute_novelty(known)[0])
+    restored = GroupRates()
+    restored.restore_state(json.loads(json.dumps(rates.get_state())))
+    assert restored.compute_novelty(new).tolist() == rates.compute_novelty(new).tolist()
+
+
 def test_deviations_shrink_with_visits_and_survive_a_restart() -> None:
     rates = GroupRates()
     numbers = rates.get_numbers(f"h{number}" for number in range(400))

@@ -14,7 +14,8 @@ from topicrawl.models import JsonValue
 from topicrawl.serialization import PackedValues, pack_array, pack_numbers, pack_texts, unpack_array, unpack_texts
 
 _PRIOR_VISITS = 4.0  # number of prior visits at the base rate
-_GOOD_BASE_RATE = 0.1  # mean reward from which the known hosts are good enough
+_GOOD_SIMILARITY = 0.2  # recent mean similarity to the topic from which the known hosts are good enough
+_RECENT_VISITS = 20.0  # time constant of the moving average of the similarity
 
 
 class GroupRatesState(Struct, frozen=True):
@@ -25,6 +26,7 @@ class GroupRatesState(Struct, frozen=True):
     counts: PackedValues
     reward: float
     visits: float
+    recent: float | None = None  # earlier versions did not store it
 
 
 class GroupRatesDelta(Struct, frozen=True):
@@ -63,6 +65,7 @@ class GroupRates:
         self._counts = np.zeros(64)
         # Prior: one visit, with a rate of one relevant page in twenty.
         self._reward, self._visits = 0.05, 1.0
+        self._recent = 0.0  # moving average of the similarity of the fetched pages to the topic
         self._exported = (self._reward, self._visits)  # totals at the last export
 
     @property
@@ -88,10 +91,11 @@ class GroupRates:
             self._sums, self._counts = np.concatenate([self._sums, room]), np.concatenate([self._counts, room])
         return np.array(numbers, np.int32)
 
-    def record_visit(self, reward: float) -> None:
-        """Count a visit for the base rate, independent of its groups."""
+    def record_visit(self, reward: float, similarity: float = 0.0) -> None:
+        """Count a visit for the base rate and the recent similarity, independent of its groups."""
         self._reward += reward
         self._visits += 1
+        self._recent += (similarity - self._recent) / _RECENT_VISITS
 
     def learn(self, groups: Ids, reward: float) -> None:
         """Count the reward of a visit for the groups of a link that led to it."""
@@ -124,9 +128,12 @@ class GroupRates:
         return rates.astype(np.float32)[groups]
 
     def compute_novelty(self, groups: Ids) -> Floats:
-        """Return how much each group is worth a trial because the visits so far had little reward, from 0 to 1.
+        """Return how much each group is worth a trial because the recent pages are not on the topic, from 0 to 1.
 
-            novelty(g) = max(0, 1 − base / .1) / (visits of g + 1)
+            novelty(g) = max(0, 1 − recent / .2) / (visits of g + 1)
+
+        recent: the moving average of the similarity to the topic over about twenty visits. It is low before the first
+        good page, and falls when the crawl has fetched the good pages of the known hosts.
 
         >>> rates = GroupRates()
         >>> known, unknown = rates.get_numbers(["poor.example", "new.example"])
@@ -134,9 +141,9 @@ class GroupRates:
         ...     rates.record_visit(0.0)
         ...     rates.learn(np.array([known]), 0.0)
         >>> [round(float(value), 4) for value in rates.compute_novelty(np.array([known, unknown]))]
-        [0.095, 0.95]
+        [0.1, 1.0]
         """
-        scarcity = max(0.0, 1 - self.base_rate / _GOOD_BASE_RATE)
+        scarcity = max(0.0, 1 - self._recent / _GOOD_SIMILARITY)
         return (scarcity / (self._counts[groups] + 1)).astype(np.float32)
 
     def sample_deviations(self, groups: Ids) -> Floats:
@@ -201,6 +208,7 @@ class GroupRates:
             "counts": pack_array(self._counts[:count]),
             "reward": self._reward,
             "visits": self._visits,
+            "recent": self._recent,
         }
 
     def restore_state(self, state: JsonValue) -> None:
@@ -210,6 +218,7 @@ class GroupRates:
         self._numbers = {name: number for number, name in enumerate(self.names)}
         self._sums, self._counts = unpack_array(saved.sums, np.float64), unpack_array(saved.counts, np.float64)
         self._reward, self._visits = saved.reward, saved.visits
+        self._recent = 0.0 if saved.recent is None else saved.recent
         self._exported = (self._reward, self._visits)
 
 

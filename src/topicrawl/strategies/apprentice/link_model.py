@@ -50,7 +50,7 @@ _PROBABILITY_SCALE = 0.4  # similarity of a page that is relevant with certainty
 _SITE_WEIGHT = 0.5  # weight of the evidence on the other pages of the link's host
 _VARIANT_PENALTY = -10.0  # for a URL that is predicted to be another spelling of a known page
 _EXPLORATION = 0.1  # weight of the random deviation of a host's rate (exploration)
-_NOVELTY = 1.5  # weight of the novelty of a host
+_NOVELTY = 3.0  # weight of the novelty of a host
 _DEPTH_SCALE = 3.0  # scale: a depth of about twenty links counts as 1
 _MAX_LOG_ODDS = 100.0  # larger than that of any waiting URL; a fetched URL has −∞
 _MAX_DISTANCE = 5  # maximum distance to a relevant page; larger distances are equal
@@ -147,7 +147,7 @@ class LinkModel:
             return self.describe_unlearned_page(visit)
         similarity = (visit.relevance or 0.0) * self._relevance_scale
         reward = self.reward(similarity)
-        self.group_rates.record_visit(reward)
+        self.group_rates.record_visit(reward, similarity)
         self.term_rewards.add_page(self._vsm.get_bag(visit.page), reward)
         self._record_visit(visit, reward)
         distance = 0 if reward >= 0.5 else _compute_distance(visit)

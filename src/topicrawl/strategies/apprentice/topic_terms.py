@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from topicrawl.ml.online import Floats
 from topicrawl.relevance.topic_meaning import TopicMeaning
+from topicrawl.relevance.topic_units import TopicUnits
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.text.bag_of_words import TermVocabulary
 from topicrawl.text.tokenizer import tokenise
@@ -35,8 +36,9 @@ class TopicTerms:
         self.vocabulary = vocabulary
         self._meaning = TopicMeaning(vsm)
         self.texts_by_hash: dict[int, str] = {}  # hash → term
-        length = float(np.sqrt(sum(weight * weight for weight in vsm.query.values())))
-        self._query = {term: weight / length for term, weight in vsm.query.items()}
+        query = TopicUnits.of(vsm.topic, vsm.query).weight_query(vsm.query)
+        length = float(np.sqrt(sum(weight * weight for weight in query.values())))
+        self._query = {term: weight / length for term, weight in query.items()}
         self._hashes = np.zeros(0, np.uint32)  # 0: not computed yet
         self._rarity = np.zeros(0, np.float32)  # idf²; 0 for meaningless terms
         self._wanted = np.zeros(0, np.float32)  # weight in the topic times idf
