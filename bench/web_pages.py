@@ -7,7 +7,8 @@
 
 The collection is generated once (a few minutes) in out/bench-web and copied for each run, because the benchmark adds
 verdicts. `topicrawl serve` runs as a process. Each page is requested `--repeat` times over HTTP after one request that
-fills the caches of the server; the table has the time of the first request, the median and the maximum of the others.
+fills the caches of the server; the table has the time of the first request, the median and the maximum of the others,
+and the CPU time of the server per request, which other processes of the machine change less.
 """
 
 from __future__ import annotations
@@ -23,13 +24,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from math import nan
 from multiprocessing import Process
 from pathlib import Path
 from random import Random
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
+from search_load import cpu_seconds, describe_load
 from topicrawl.collection import notes
 from topicrawl.collection.annotations import AnnotationLabel, annotate_pages
 from topicrawl.collection.directory import Collection
@@ -223,25 +227,37 @@ def list_requests(name: str, url: str) -> dict[str, str]:
     }
 
 
-def measure_server(client: BenchClient, name: str, *, repeat: int, only: str) -> list[tuple[str, float, list[float]]]:
-    """Measure all requests. Return their names, the time of the first request and those of the others."""
+class Measurement(NamedTuple):
+    """Times of a request in seconds."""
+
+    name: str
+    first: float
+    others: list[float]
+    cpu: float  # of the server, per request, without the first one
+
+
+def measure_server(client: BenchClient, pid: int, name: str, *, repeat: int, only: str) -> list[Measurement]:
+    """Measure all requests to a server process."""
     time.sleep(WARM_UP)  # the server prepares large collections when it starts
     seconds, _, body = client.request("GET", f"/c/{name}/review")
-    table = [("review, first request of the server", seconds, [seconds])]
+    table = [Measurement("review, first request of the server", seconds, [seconds], 0.0)]
     found = re.search(rb'name="url" value="([^"]+)"', body)
     url = found[1].decode() if found else make_url(1)
     for label, path in list_requests(name, url).items():
         if only not in label:
             continue
-        times = []
-        for _ in range(repeat + 1):
+        times, cpu = [], 0.0
+        for number in range(repeat + 1):
+            if number == 1:
+                cpu = cpu_seconds(pid)
             seconds, status, _ = client.request("GET", path)
             times.append(seconds)
         if status != 200:
             raise SystemExit(f"{label}: status {status}")
-        table.append((label, times[0], times[1:]))
+        table.append(Measurement(label, times[0], times[1:], (cpu_seconds(pid) - cpu) / repeat))
     if only in "verdict":
-        table.append(("verdict", *measure_verdicts(client, name, repeat)))
+        first, others = measure_verdicts(client, name, repeat)
+        table.append(Measurement("verdict", first, others, nan))
     return table
 
 
@@ -280,18 +296,20 @@ def main() -> None:
             assert process.stderr is not None
             port = re.search(r":(\d+)/", process.stderr.readline())
             assert port
-            table = measure_server(BenchClient(int(port[1])), "dengue", repeat=options.repeat, only=options.only)
+            client = BenchClient(int(port[1]))
+            table = measure_server(client, process.pid, "dengue", repeat=options.repeat, only=options.only)
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait()
             if options.crawl:
                 crawl.terminate()
                 crawl.join()
-    print(f"{options.pages} pages, {options.verdicts} verdicts; milliseconds")
-    print(f"{'request':<36}{'first':>9}{'median':>9}{'maximum':>9}")
-    for label, first, times in table:
-        mark = "  slow" if median(times) > LIMIT else ""
-        print(f"{label:<36}{1000 * first:>9.0f}{1000 * median(times):>9.0f}{1000 * max(times):>9.0f}{mark}")
+    print(f"{describe_load()}: {options.pages} pages, {options.verdicts} verdicts; milliseconds")
+    print(f"{'request':<36}{'first':>9}{'median':>9}{'maximum':>9}{'CPU':>9}")
+    for row in table:
+        mark = "  slow" if median(row.others) > LIMIT else ""
+        times = (row.first, median(row.others), max(row.others), row.cpu)
+        print(f"{row.name:<36}{''.join(f'{1000 * seconds:>9.0f}' for seconds in times)}{mark}")
 
 
 if __name__ == "__main__":
