@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,18 @@ def test_scope_selects_collections_and_skipped_ones_can_be_searched(servers: Ser
     assert [report["name"] for report in one["asked"]] == [skipped[0]]
     assert {name for hit in one["hits"] for name in hit["collections"]} <= {skipped[0]}
     assert client.get("/api/search", q=text, **{"in": "nowhere"}).status == 400
+
+
+def test_facets_narrow_the_results(servers: Servers) -> None:
+    client, text = servers.homes[0], " ".join(WEB.topics["chess"][:2])
+    page = client.get("/search", q=text, all="1").text
+    (facets,) = re.findall(r'<details id="facets">(.*?)</details>', page, re.DOTALL)
+    (hosts,) = re.findall(r"Host:</span>(.*?)</p>", facets, re.DOTALL)
+    address, label = re.findall(r'<a href="([^"]+)">([^<]+)</a> <small>\d+</small>', hosts)[0]
+    assert client.get(unescape(address)).status == 200
+    narrowed = json.loads(client.get("/api/search", q=f"{text} host:{label}", all="1").text)
+    assert narrowed["hits"]
+    assert {hit["url"].split("/")[2] for hit in narrowed["hits"]} == {label}
 
 
 def test_feedback_on_the_search_page_can_be_undone(servers: Servers) -> None:

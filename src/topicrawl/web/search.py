@@ -18,6 +18,7 @@ from topicrawl.errors import TopicrawlError, UsageError
 from topicrawl.search import Query, SearchResults, SearchScope
 from topicrawl.search.models import MAX_OFFSET, MAX_QUERY_CHARS
 from topicrawl.web.api import JsonBody
+from topicrawl.web.search_facets import build_facet_links
 from topicrawl.web.security import BodyTooLargeError
 from topicrawl.web.site import RequestForm, Site, build_error_response, redirect_to
 
@@ -47,7 +48,7 @@ async def show_search(site: Site, request: Request, body: bytes) -> Response:
     """Show the results of a query, or pages similar to a page."""
     form = RequestForm(body.decode("utf-8", "replace"))
     text, like = form.get_text("q", max_length=MAX_QUERY_CHARS), form.get_text("like", max_length=4000)
-    answer = await _run_search(site, form) if text or like else None
+    answer = await _run_search(site, form, facets=bool(text)) if text or like else None
     names = set(await run_in_threadpool(site.collections.list_directories))
     # The words with the highest positive or negative weights come first.
     learned = sorted(answer.query.weights.items(), key=lambda pair: -abs(pair[1])) if answer else []
@@ -60,6 +61,7 @@ async def show_search(site: Site, request: Request, body: bytes) -> Response:
         count=_DEFAULT_COUNT,
         overlap=form.get_text("overlap"),
         learned=learned,
+        facets=build_facet_links(text, answer.facets) if answer else [],
         scope=form.get_text("in"),
         search_all=form.get_text("all"),
         teach=form.get_text("teach"),
@@ -77,7 +79,7 @@ async def search_as_json(site: Site, request: Request, body: bytes) -> Response:
     return JSONResponse(to_builtins(await _run_search(site, form)))
 
 
-async def _run_search(site: Site, form: RequestForm) -> SearchResults:
+async def _run_search(site: Site, form: RequestForm, *, facets: bool = False) -> SearchResults:
     servers = await site.search.get_servers()
     count = form.get_integer("count", _DEFAULT_COUNT, minimum=1, maximum=100)
     scope = SearchScope(tuple(filter(None, form.get_texts("in"))), bool(form.get_text("all")))
@@ -89,7 +91,7 @@ async def _run_search(site: Site, form: RequestForm) -> SearchResults:
         count,
         offset,
         learned=not form.get_text("plain"),
-        facets=bool(form.get_text("facets")),
+        facets=facets or bool(form.get_text("facets")),
         summaries=bool(form.get_text("summaries")),
     )
     return await search.search_servers(servers, query, scope=scope, overlap=bool(form.get_text("overlap")))
