@@ -165,13 +165,14 @@ def test_every_kind_of_page_is_found_and_stored(run) -> None:  # type: ignore[no
     assert "rendered in a browser" in why
 
     records = read_records(Path("dengue-fever/warc/00001.warc.gz"))
+    conversion = f"urn:conversion:{address}/script"
     ((original, reference),) = [
         (body, name) for kind, url, body, name in records if (kind, url) == ("response", f"{address}/script")
     ]
     ((rendered, refers_to),) = [
-        (body, name) for kind, url, body, name in records if (kind, url) == ("conversion", f"{address}/script")
+        (body, name) for kind, url, body, name in records if (kind, url) == ("conversion", conversion)
     ]
     assert (b"<div id=app></div>" in original, write_text("built").encode() in rendered) == (True, True)
     assert reference == refers_to
     assert run("export", "dengue-fever", "--to", "warc", "--all", "--out", "pages.warc.gz").code == 0
-    assert ("conversion", f"{address}/script") in {record[:2] for record in read_records(Path("pages.warc.gz"))}
+    assert ("conversion", conversion) in {record[:2] for record in read_records(Path("pages.warc.gz"))}

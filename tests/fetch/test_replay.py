@@ -6,14 +6,17 @@ import asyncio
 import gzip
 import io
 from pathlib import Path
+from random import Random
 
 import brotli
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
+from topicrawl.collection.warc import encode_fetch
 from topicrawl.errors import RecordingError, UsageError
 from topicrawl.fetch.replay import Recording
 from topicrawl.models import Failure, Link, ReadableDocument, RedirectHop, Response
@@ -201,6 +204,14 @@ def test_other_record_types_are_skipped(tmp_path: Path) -> None:
         write_warc(tmp_path, *others, record("dns:a.test", b"1.2.3.4"), page_record("http://a.test/", b"a"), *others)
     )
     assert len(web) == 1
+
+
+def test_a_rendered_page_has_the_document_of_its_conversion_record(tmp_path: Path) -> None:
+    page = Response("http://a.org/", "http://a.org/", 200, {"content-type": "text/html"}, b"<script src=a>", 1.0)
+    rendered = replace(page, readable=ReadableDocument("text/html; charset=utf-8", b"<p>dengue"))
+    (tmp_path / "a.warc.gz").write_bytes(b"".join(encode_fetch(rendered, "", Random(1))))
+    response = Recording(tmp_path).get_response("http://a.org/")
+    assert (response.body, response.readable) == (page.body, rendered.readable)
 
 
 def conversion_record(url: str, text: bytes) -> bytes:

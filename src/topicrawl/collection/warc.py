@@ -30,6 +30,7 @@ from msgspec.structs import replace
 from topicrawl.errors import DamagedError
 from topicrawl.fetch.decoding import DecodingError, decode_body, salvage_body
 from topicrawl.fetch.http_parser import ResponseError, ResponseParser
+from topicrawl.fetch.warc_reader import CONVERSION_PREFIX
 from topicrawl.models import Damage, Failure, ReadableDocument, RedirectHop, Response, WireResponse
 
 _HEADER_END = b"\r\n\r\n"
@@ -264,7 +265,8 @@ def _build_conversion(response: Response, urn: str, random: Random) -> bytes:
     """Return the conversion record with the text of the document in the record `urn`."""
     assert response.readable is not None
     fields = f"{_format_fields('conversion', _make_urn(random), _format_date(response.at))}WARC-Refers-To: <{urn}>\r\n"
-    fields += f"WARC-Target-URI: {_escape_uri(response.final_url)}\r\nContent-Type: {response.readable.type}\r\n"
+    target = f"{CONVERSION_PREFIX}{_escape_uri(response.final_url)}"
+    fields += f"WARC-Target-URI: {target}\r\nContent-Type: {response.readable.type}\r\n"
     return _compress_record(fields, b"", response.readable.body)
 
 

@@ -3,7 +3,8 @@
 One scan indexes the file offset of the response for each canonical URL. Bodies are read on demand, one record at a
 time. If a URL was recorded several times, the last record counts. Redirects are followed inside the recording; the
 lines of `aliases.tsv` in its directory are redirects too.
-Documents (PDF, …) are readable if a conversion record with their text follows, as crawls write it.
+Documents (PDF, …) are readable if a conversion record with their text follows, as crawls write it. So are pages that a
+browser has rendered.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from topicrawl.fetch.aliases import find_aliases_file, read_recorded_aliases
 from topicrawl.fetch.decoding import BodyTooLarge
 from topicrawl.fetch.redirects import follow_redirects
 from topicrawl.fetch.warc_reader import (
+    CONVERSION_PREFIX,
     DamagedRecord,
     SingleGzipStream,
     parse_conversion_record,
@@ -34,6 +36,7 @@ from topicrawl.models import Failure, Link, Response
 from topicrawl.urls import canonicalize_url
 
 _WARC_SUFFIXES = (".warc", ".warc.gz")
+_OWN_CONVERSION = f"WARC-Target-URI: {CONVERSION_PREFIX}".encode()
 _RECORD_TYPES = ("response", "resource", "revisit", "conversion")
 
 
@@ -132,10 +135,14 @@ class Recording:
             record = self._read_record(place)
             response = parse_response_record(record, url, self._max_bytes, keeps_wire=self._keeps_wire)
             text = self._text_offsets.get(url)
-            # Other tools write conversion records for web pages too; these pages are parsed from their HTML.
-            if text is None or response.failure is not None or not _is_converted(response):
+            if text is None or response.failure is not None:
                 return response
-            return replace(response, readable=parse_conversion_record(self._read_record(text)))
+            conversion = self._read_record(text)
+            # Other tools write conversion records for web pages too; these pages are parsed from their HTML. Those of
+            # a crawl contain the document that a browser has rendered.
+            if not _is_converted(response) and _OWN_CONVERSION not in conversion.partition(b"\r\n\r\n")[0]:
+                return response
+            return replace(response, readable=parse_conversion_record(conversion))
         except BodyTooLarge:
             detail = f"the body exceeds {self._max_bytes} bytes"
             return Response(url, url, failure=Failure.TOO_LARGE, detail=detail)
@@ -190,7 +197,7 @@ class Recording:
 def _parse_target_uri(uri: str) -> str | None:
     """Return the canonical URL of a WARC-Target-URI field, or None if it is not an http or https URL."""
     # Some tools write the URI in angle brackets, as an early version of the WARC standard required.
-    return canonicalize_url(uri.strip("<>"))
+    return canonicalize_url(uri.strip("<>").removeprefix(CONVERSION_PREFIX))
 
 
 def list_warc_files(path: Path) -> list[Path]:

@@ -131,6 +131,11 @@ def _find_wire(block: bytes, response: Response) -> WireResponse | None:
     return WireResponse(head, block[len(head) :]) if is_same else None
 
 
+#: Prefix of the WARC-Target-URI of our conversion records. With the URL itself, replay tools would show the converted
+#: text in place of the original.
+CONVERSION_PREFIX = "urn:conversion:"
+
+
 def parse_conversion_record(record: bytes) -> ReadableDocument:
     """Parse a conversion record: the readable form of the document recorded before it.
 
