@@ -84,6 +84,8 @@ from topicrawl.urls import canonicalize_url
 
 log = logging.getLogger("topicrawl")
 
+#: Settings that limit the number of pages or queries; a recorded web has no such limits.
+_LIMIT_SETTINGS = ("pages", "relevant", "host_pages", "domain_pages", "address_pages", "back_links", "descriptions")
 _REVIEWER_TIMEOUT = 120.0  # seconds of one call to the reviewer; a model on the same machine may be slow
 
 
@@ -139,7 +141,7 @@ async def open_import(
     """
     # All pages are judged, without waiting between two pages of a host.
     changes = {"delay": 0.0, "focus": 0.0, "min_score": 0.0, "sitemaps": False, "reviewer": "", "stop_when_found": 0.0}
-    limits = dict.fromkeys(("pages", "relevant", "host_pages", "domain_pages", "back_links", "descriptions"), 0)
+    limits = dict.fromkeys(_LIMIT_SETTINGS, 0)
     offline = dataclasses.replace(settings, **changes, **limits, seconds=0.0)  # type: ignore[arg-type]
     async with _open_components(
         directory, topic, (), offline, recording=recording, stored_settings=settings
@@ -217,6 +219,8 @@ async def _open_components(
         recrawl = _build_recrawl(base, recrawl_options) if recrawl_options is not None else None
         queue = frontier if recrawl is None else recrawl[0]
         polite = await stack.enter_async_context(_open_crawl_fetcher(settings, member, queue, recrawl))
+        link_filter = dataclasses.replace(base.link_filter, address_budget=polite.address_budget)
+        base = dataclasses.replace(base, link_filter=link_filter)
         options = ParseOptions(styles, strategy.link_context, settings.main_text)
         page_parser = stack.enter_context(SubprocessPageParser(strategy.context.vsm.vocabularies, options))
         fetch: FetchFunction | None = recording
@@ -347,6 +351,7 @@ async def _open_crawl_fetcher(
         on_crawl_delay=frontier.set_host_delay,
         is_in_scope=_build_scope(settings),
         group_delays=GroupDelays(settings.delay / 4, domain=settings.domain_delay, address=settings.address_delay),
+        address_pages=settings.address_pages if recrawl is None else 0,
     ) as polite:
         if session is not None:
             polite.share_host_slots(session.frontier.host_leases)

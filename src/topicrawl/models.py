@@ -50,6 +50,7 @@ class Failure(StrEnum):
     ENCRYPTED = "encrypted"  # the document requires a password
     NO_READER = "no_reader"  # the reader for this document format is not installed
     HOST_LEASE_EXPIRED = "turn_over"  # shared crawl: the host lease expired before the request; fetched later
+    ADDRESS_FULL = "address_full"  # the IP address has reached `address_pages` pages; the link is refused
     ADDRESS_BUSY = "address_busy"  # other hosts of the same IP address or registered domain come first; fetched later
     NOT_RECORDED = "not_recorded"  # replay only: the URL is not in the recording
 
@@ -85,6 +86,7 @@ class Refusal(StrEnum):
     REPEATING = "repeating_path"  # the path repeats the same segment
     HOST_BUDGET = "host_budget"  # the host has reached `host_pages` pages
     DOMAIN_BUDGET = "domain_budget"  # the registered domain has reached `domain_pages` pages
+    ADDRESS_BUDGET = "address_budget"  # the IP address of the host has reached `address_pages` pages
     BLOCKED_PORT = "blocked_port"  # the port belongs to another service, such as a mail server or a database
     OUT_OF_SCOPE = "out_of_scope"  # not in the recording, or outside the hosts in `only`
     STRATEGY = "strategy"  # the strategy decided not to follow the link

@@ -83,6 +83,9 @@ class Settings:
     main_text: Annotated[bool, "Judge pages by their main text, without menus and footers."] = False
     host_pages: Annotated[int, "Maximum number of pages per host; 0: no limit."] = 5000
     domain_pages: Annotated[int, "Maximum number of pages per registered domain; 0: no limit."] = 20_000
+    address_pages: Annotated[
+        int | None, "Maximum number of pages per IP address; 0: no limit; auto: 50,000, except for own addresses."
+    ] = None
     depth: Annotated[int, "Maximum number of links between a seed and a page."] = 64
     url_length: Annotated[int, "Maximum length of a URL; longer ones are not followed."] = 2000
     timeout: Annotated[float, "Timeout of one request in seconds."] = 30.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -98,6 +99,20 @@ def test_a_domain_gets_no_more_pages_than_its_budget(tmp_path: Path) -> None:
     links = {link.url for visit in visits[-5:] if visit.page is not None for link in visit.page.links}
     refused = min(links - {visit.link.url for visit in visits})
     assert explain_url(tmp_path / "crawl", refused).reason == Refusal.DOMAIN_BUDGET
+
+
+def test_an_address_gets_no_more_pages_than_its_budget_over_several_runs(tmp_path: Path) -> None:
+    async def run() -> list[Visit]:
+        async with Site(answer_request) as site:
+            settings = build_settings(pages=60, address_pages=10, concurrency=1)
+            visits = await run_crawl(tmp_path / "crawl", site, replace(settings, pages=8))
+            return visits + await run_crawl(tmp_path / "crawl", site, settings)
+
+    visits = asyncio.run(run())
+    assert sum(visit.failure is None for visit in visits) == 10
+    links = {link.url for visit in visits[-5:] if visit.page is not None for link in visit.page.links}
+    refused = min(links - {visit.link.url for visit in visits})
+    assert explain_url(tmp_path / "crawl", refused).reason == Refusal.ADDRESS_BUDGET
 
 
 def test_spam_is_demoted_in_a_shared_crawl(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from tests.helpers.site.server import Reply, Request, Site
 
 from topicrawl.builder import open_crawl
 from topicrawl.fetch.guard import parse_networks
-from topicrawl.fetch.host_groups import GroupDelays, HostGroups
+from topicrawl.fetch.host_groups import GroupDelays, HostGroups, OwnHosts
 from topicrawl.fetch.http import HttpClient, HttpSettings
 from topicrawl.fetch.polite import PoliteFetcher
 from topicrawl.settings import Settings
@@ -37,9 +37,7 @@ async def find_address(name: str) -> str | None:
 
 def build_groups(timeline: Timeline, delays: GroupDelays, own: tuple[str, ...] = (), net: str = "") -> HostGroups:
     networks = parse_networks([net] if net else [])
-    return HostGroups(
-        find_address, delays, fixed_hosts=own, allowed_networks=networks, clock=timeline, sleep=timeline.sleep
-    )
+    return HostGroups(find_address, delays, own_hosts=OwnHosts(own, networks), clock=timeline, sleep=timeline.sleep)
 
 
 def list_turns(groups: HostGroups, timeline: Timeline, hosts: list[str]) -> list[float]:

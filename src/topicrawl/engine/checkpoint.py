@@ -69,6 +69,8 @@ class Checkpoint(VisitObserver):
                 learned["trap_detector"] = cast(JsonValue, parts.link_filter.trap_detector.get_state())
             if parts.link_filter.domain_monitor is not None:
                 learned["domains"] = cast(JsonValue, parts.link_filter.domain_monitor.get_state())
+            if parts.link_filter.address_budget is not None:
+                learned["address_pages"] = cast(JsonValue, parts.link_filter.address_budget.get_state())
             facts["learned"] = learned
             self.saved_step = self.crawl.step
         self.collection.store.set_facts(facts)
@@ -165,3 +167,5 @@ def restore_link_rules(link_filter: LinkFilter, learned: Mapping[str, JsonValue]
         link_filter.trap_detector.restore_state(cast(TrapDetectorState, trap_state))
     if link_filter.domain_monitor is not None and (domain_state := learned.get("domains")):
         link_filter.domain_monitor.restore_state(cast(DomainMonitorState, domain_state))
+    if link_filter.address_budget is not None and (pages_by_address := learned.get("address_pages")):
+        link_filter.address_budget.restore_state(cast(Mapping[str, int], pages_by_address))

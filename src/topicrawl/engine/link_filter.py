@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from topicrawl.engine.user_feedback import UserFeedback
+from topicrawl.fetch.address_budget import AddressPageBudget
 from topicrawl.fetch.guard import AddressGuard
 from topicrawl.frontier.domain_monitor import DomainMonitor
 from topicrawl.frontier.trap_detector import TrapDetector
@@ -33,6 +34,7 @@ class LinkFilter:
     user_feedback: UserFeedback | None = None  # adjusts scores by the annotations and commands of the user
     obeys_directives: bool = True  # whether noindex and nofollow are obeyed; a recorded web sends no requests
     guard: AddressGuard | None = None  # refuses blocked ports; None: all ports are allowed, as for a recorded web
+    address_budget: AddressPageBudget | None = None  # counted by the fetcher; saved with the other rules
     domain_monitor: DomainMonitor | None = None  # None: no rules for registered domains, as for a recorded web
     _permitted_urls: set[str] = field(default_factory=set)  # URLs that no rule forbade
 

@@ -11,7 +11,7 @@ from topicrawl.engine.limits import CrawlLimits
 from topicrawl.engine.page_processing import politeness_delay
 from topicrawl.fetch.backoff import TRANSIENT_FAILURES, backoff_seconds
 from topicrawl.frontier.base import Lease, Offer
-from topicrawl.models import Failure, Response
+from topicrawl.models import Failure, Refusal, Response
 from topicrawl.urls import get_host
 
 _MAX_STREAKS = 10_000  # maximum number of hosts whose consecutive failures are counted
@@ -37,6 +37,9 @@ class RetryPolicy:
             await self.context.frontier.release(
                 lease, wait=politeness_delay(self.context, lease.host, response), count_attempt=False
             )
+            return True
+        if response.failure is Failure.ADDRESS_FULL:
+            await self.context.frontier.complete(lease, Refusal.ADDRESS_BUDGET, unused=True)
             return True
         if response.failure in TRANSIENT_FAILURES and await self._retry_later(lease, response):
             return True

@@ -33,11 +33,40 @@ class GroupDelays:
     address: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class OwnHosts:
+    """Hosts whose address the user has set, and hosts in networks that the user has opened."""
+
+    fixed_hosts: Collection[str] = ()
+    allowed_networks: Sequence[Network] = ()
+
+    def contains(self, name: str, address: str | None) -> bool:
+        """Return whether the user has opened the address of a host, or has set it."""
+        if name in self.fixed_hosts:
+            return True
+        if address is None or not self.allowed_networks:
+            return False
+        parsed = ip_address(address.partition("%")[0])
+        return any(parsed in network for network in self.allowed_networks)
+
+
+_NO_HOSTS = OwnHosts()
+
+
+def get_host_name(host: str) -> str:
+    """Return a host without its port and without the brackets of an IPv6 address.
+
+    >>> get_host_name("a.org:8080"), get_host_name("[2001:db8::1]:80")
+    ('a.org', '2001:db8::1')
+    """
+    return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+
+
 class HostGroups:
     """Turns of the hosts of each IP address and each registered domain.
 
-    `find_address` returns an IP address of a host name. Hosts in `fixed_hosts` and in the `allowed_networks` are the
-    user's own: the default delay does not apply to them, but explicit delays do.
+    `find_address` returns an IP address of a host name. The default delay does not apply to the user's `own_hosts`, but
+    explicit delays do.
     """
 
     def __init__(
@@ -45,15 +74,13 @@ class HostGroups:
         find_address: Callable[[str], Awaitable[str | None]],
         delays: GroupDelays,
         *,
-        fixed_hosts: Collection[str] = (),
-        allowed_networks: Sequence[Network] = (),
+        own_hosts: OwnHosts = _NO_HOSTS,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self._find_address = find_address
         self._delays = delays
-        self._fixed_hosts = frozenset(fixed_hosts)
-        self._allowed_networks = allowed_networks
+        self._own_hosts = own_hosts
         self._clock = clock
         self._sleep = sleep
         self._domains = RegisteredDomains()
@@ -93,22 +120,13 @@ class HostGroups:
         delays = self._delays
         if not any((delays.default, delays.domain, delays.address)):
             return []
-        name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+        name = get_host_name(host)
         address = await self._find_address(name)
-        default = 0.0 if self._is_own_host(name, address) else delays.default
+        default = 0.0 if self._own_hosts.contains(name, address) else delays.default
         groups = [(f"domain {self._domains.get_domain(host)}", default if delays.domain is None else delays.domain)]
         if address is not None:
             groups.append((f"address {address}", default if delays.address is None else delays.address))
         return [(group, delay) for group, delay in groups if delay > 0]
-
-    def _is_own_host(self, name: str, address: str | None) -> bool:
-        """Return whether the user has opened the address of a host, or has set it."""
-        if name in self._fixed_hosts:
-            return True
-        if address is None or not self._allowed_networks:
-            return False
-        parsed = ip_address(address.partition("%")[0])
-        return any(parsed in network for network in self._allowed_networks)
 
     def _forget_past_turns(self, now: float) -> None:
         """Sometimes forget the groups whose turns have passed."""

@@ -12,9 +12,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
+from topicrawl.fetch.address_budget import AddressPageBudget
 from topicrawl.fetch.cookies import RedirectCookies
 from topicrawl.fetch.host_clients import HostClients
-from topicrawl.fetch.host_groups import GroupDelays, HostGroups
+from topicrawl.fetch.host_groups import GroupDelays, HostGroups, OwnHosts
 from topicrawl.fetch.http import HttpClient
 from topicrawl.fetch.rate_limit import HostLeases, HostRateLimiter, LeaseExpired
 from topicrawl.fetch.redirects import follow_redirects
@@ -44,6 +45,7 @@ class PoliteFetcher:
         on_crawl_delay: Callable[[str, float], Awaitable[None]] | None = None,
         is_in_scope: Callable[[Link], bool] | None = None,
         group_delays: GroupDelays | None = None,
+        address_pages: int | None = 0,
         host_delays: Mapping[str, float] | None = None,
         host_clients: HostClients | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -52,13 +54,13 @@ class PoliteFetcher:
         self.http = http
         self.on_crawl_delay, self.is_in_scope = on_crawl_delay, is_in_scope
         self.host_groups: HostGroups | None = None
-        if group_delays is not None and not http.settings.proxy:  # behind a proxy, the addresses of hosts are unknown
-            self.host_groups = HostGroups(
-                http.find_address,
-                group_delays,
-                fixed_hosts=http.settings.host_overrides,
-                allowed_networks=http.settings.allowed_networks,
-            )
+        self.address_budget: AddressPageBudget | None = None
+        if not http.settings.proxy:  # behind a proxy, the addresses of hosts are unknown
+            own = OwnHosts(frozenset(http.settings.host_overrides), http.settings.allowed_networks)
+            if group_delays is not None:
+                self.host_groups = HostGroups(http.find_address, group_delays, own_hosts=own)
+            if address_pages != 0:
+                self.address_budget = AddressPageBudget(http.find_address, address_pages, own_hosts=own)
         self._rate_limiter = HostRateLimiter(delay, host_delays=host_delays, clock=clock, sleep=sleep)
         self._host_clients = host_clients
         # Only the product token: with version and contact, no group of a robots.txt would match.
@@ -69,8 +71,18 @@ class PoliteFetcher:
         """Fetch a link, follow its redirects, and return the final response or its failure.
 
         Cookies are kept for the redirects of this link only. If other hosts of the same IP address or registered domain
-        come first for a long time, return the failure ADDRESS_BUSY with the seconds to wait, without a request.
+        come first for a long time, return the failure ADDRESS_BUSY with the seconds to wait, without a request. If
+        the IP address has reached its page budget, return the failure ADDRESS_FULL, without a request.
         """
+        if self.address_budget is not None and await self.address_budget.is_spent(get_host(link.url)):
+            return Response(link.url, link.url, at=self.http.clock(), failure=Failure.ADDRESS_FULL)
+        response = await self._fetch_in_turn(link)
+        if self.address_budget is not None and response.failure is None:
+            await self.address_budget.count_page(get_host(response.final_url))
+        return response
+
+    async def _fetch_in_turn(self, link: Link) -> Response:
+        """Fetch a link if its group of hosts has its turn soon."""
         if self.host_groups is not None and (wait := await self.host_groups.postpone_turn(get_host(link.url))) > 0:
             detail = f"other hosts with the same address or domain come first for {wait:.1f} s"
             return Response(
