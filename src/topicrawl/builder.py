@@ -57,8 +57,8 @@ from topicrawl.frontier.trap_detector import TrapDetector
 from topicrawl.frontier.url_limits import UrlLimits
 from topicrawl.models import FetchFunction, JsonValue, Link
 from topicrawl.parse.child_process import ParseOptions
-from topicrawl.parse.off_loop import SubprocessPageParser
 from topicrawl.parse.parser_cache import ParserCache
+from topicrawl.parse.parser_pool import PageParser, create_page_parser
 from topicrawl.recrawl.context import Recrawl
 from topicrawl.recrawl.pages import RevisitPages
 from topicrawl.recrawl.queue import RecrawlQueue
@@ -222,7 +222,8 @@ async def _open_components(
         link_filter = dataclasses.replace(base.link_filter, address_budget=polite.address_budget)
         base = dataclasses.replace(base, link_filter=link_filter)
         options = ParseOptions(styles, strategy.link_context, settings.main_text)
-        page_parser = stack.enter_context(SubprocessPageParser(strategy.context.vsm.vocabularies, options))
+        page_parser = create_page_parser(settings.processes, strategy.context.vsm.vocabularies, options)
+        stack.callback(page_parser.close)
         fetch: FetchFunction | None = recording
         if fetch is None:
             fetch = await stack.enter_async_context(open_rendering_fetch(settings, polite))
@@ -548,7 +549,7 @@ def _build_crawl(
     sink: CollectionSink,
     document_reader: SubprocessDocumentReader | None,
     *,
-    off_loop_parser: SubprocessPageParser,
+    off_loop_parser: PageParser,
     wait_for_more_links: Callable[[], Awaitable[bool]] | None,
     submit_scores: Callable[[Mapping[str, float]], Awaitable[None]] | None,
     stop_reason: StopReason | None,

@@ -26,6 +26,7 @@ from topicrawl.text.embedding import BUILT_IN, check_embedding
 from topicrawl.topic import load_toml
 from topicrawl.urls import canonicalize_url
 
+_MAX_PROCESSES = 64
 _INTEGER_LIMIT = 2**63  # SQLite stores signed 64-bit integers
 _PRODUCT = re.compile(r"[A-Za-z0-9_.+~-]{1,64}(/[A-Za-z0-9_.+~-]{1,64})?")  # product name and version of a user agent
 
@@ -71,6 +72,7 @@ class Settings:
         float | None, "Seconds between two requests to the hosts of an IP address; auto: a quarter of --delay."
     ] = None
     concurrency: Annotated[int, "Maximum number of concurrent fetches, each on a different host."] = 64
+    processes: Annotated[int, "Processes of the crawl: all but the first one parse pages."] = 1
     min_score: Annotated[float, "Do not fetch links that score less, such as 0.1; 0: no limit."] = 0.0
     focus: Annotated[float, "Links scoring below this fraction of the best waiting link are poor; 0: none is."] = 0.4
     poor_share: Annotated[float, "Maximum share of fetches for poor links while better links wait."] = 0.15
@@ -153,8 +155,7 @@ class Settings:
             raise SettingError(f"render is {self.render!r}: it must be {', '.join(RENDER_MODES[:-1])} or always")
         if self.render_seconds < 1 or self.render_memory < 512:
             raise SettingError("render_seconds must be 1 or more, and render_memory 512 or more")
-        if self.concurrency < 1 or self.attempts < 1:
-            raise SettingError("concurrency and attempts must be 1 or more")
+        self._check_counts()
         parse_networks(self.allow_net)
         self.parse_fixed_addresses()
         strategies.create_strategy(self.strategy)
@@ -163,6 +164,13 @@ class Settings:
         check_embedding(self.embedding)
         self._check_network()
         self._check_reviewer()
+
+    def _check_counts(self) -> None:
+        """Raise `SettingError` for numbers of fetches, attempts or processes outside their limits."""
+        if self.concurrency < 1 or self.attempts < 1:
+            raise SettingError("concurrency and attempts must be 1 or more")
+        if not 1 <= self.processes <= _MAX_PROCESSES:
+            raise SettingError(f"processes is {self.processes}: it must be between 1 and {_MAX_PROCESSES}")
 
     def _check_network(self) -> None:
         """Raise `SettingError` for invalid settings of the scope, of requests or of single hosts."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -21,16 +22,17 @@ SLACK = 0.1  # seconds by which a busy machine may log a request too late
 
 @LONG
 @pytest.mark.chaos
-def test_kills_lose_no_page_and_break_no_delay(tmp_path: Path) -> None:
+@pytest.mark.parametrize("processes", [1, 2])
+def test_kills_lose_no_page_and_break_no_delay(tmp_path: Path, processes: int) -> None:
     with run_site(tmp_path, PAGES, HOSTS) as site:
-        check_kills(site, tmp_path / "crawl")
+        check_kills(site, tmp_path / "crawl", options=(*OPTIONS, "--processes", str(processes)))
 
 
-def check_kills(site: ChaosSite, directory: Path) -> None:
+def check_kills(site: ChaosSite, directory: Path, *, options: Sequence[str]) -> None:
     random = Random(20261115)
     for _ in range(KILLS):
         before = len(site.read_requests())
-        process = start_crawl(directory, site, *OPTIONS)
+        process = start_crawl(directory, site, *options)
         # Wait until the crawl sends requests, then let it run for a random time.
         while process.poll() is None and len(site.read_requests()) < before + 10:
             time.sleep(0.02)
@@ -38,7 +40,7 @@ def check_kills(site: ChaosSite, directory: Path) -> None:
         assert process.poll() is None, "the crawl ended before it could be killed"
         process.send_signal(signal.SIGKILL)
         process.wait()
-    assert start_crawl(directory, site, *OPTIONS).wait(timeout=120) == 0
+    assert start_crawl(directory, site, *options).wait(timeout=120) == 0
 
     requests = site.read_requests()
     fetched = site.count_requests()

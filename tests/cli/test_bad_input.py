@@ -36,6 +36,7 @@ MISTAKES = [
     (["crawl", "dengue", "--seed", SEED, "--delay", "nan"], 2, "0 or more"),
     (["crawl", "dengue", "--seed", SEED, "--pages", "many"], 2, "many"),
     (["crawl", "dengue", "--seed", SEED, "--concurrency", "0"], 2, "1 or more"),
+    (["crawl", "dengue", "--seed", SEED, "--processes", "0"], 2, "between 1 and 64"),
     (["crawl", "dengue", "--seed", SEED, "--allow-net", "everything"], 2, "everything"),
     (["crawl", "dengue", "--seed", SEED, "--resolve", "a"], 2, "name=address"),
     (["crawl", "dengue", "--topic", "t.toml", "--seed", SEED], 2, "not both"),

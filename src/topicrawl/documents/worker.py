@@ -25,7 +25,8 @@ from topicrawl.documents.messages import (
 )
 from topicrawl.models import Failure
 
-_MAX_DOCUMENTS = 200  # per process, so that memory leaks of the libraries do not add up
+#: Requests per process, so that memory leaks of the libraries do not add up.
+MAX_REQUESTS = 200
 _STARTUP_SECONDS = 20.0  # additional seconds for a process that is not running yet
 _MAX_METADATA_BYTES = 16 << 20  # largest size of a result without the contents
 
@@ -34,9 +35,14 @@ class DocumentWorker:
     """Owner of one child process, which is started on demand. Only one thread at a time may call `convert`."""
 
     def __init__(
-        self, limits: ConversionLimits | None = None, module: str = "topicrawl.documents.child_process"
+        self,
+        limits: ConversionLimits | None = None,
+        module: str = "topicrawl.documents.child_process",
+        *,
+        max_requests: int = MAX_REQUESTS,
     ) -> None:
         self.limits = limits or ConversionLimits()
+        self._max_requests = max_requests
         self._module = module  # the program of the child process; it calls `serve_requests`
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
@@ -53,7 +59,7 @@ class DocumentWorker:
         if self._process is None and result.failure == Failure.UNPARSED and not is_fresh:
             # Previous documents may have caused the crash, so a new process gets one more attempt.
             result = self._request_conversion(body)
-        if result.failure == Failure.READING_LIMIT or self._document_count >= _MAX_DOCUMENTS:
+        if result.failure == Failure.READING_LIMIT or self._document_count >= self._max_requests:
             self.close()
         return result
 

@@ -1,4 +1,4 @@
-"""Program of the child process that parses costly pages, isolated from the crawl process (`documents/request_loop.py`).
+"""Program of the child process that parses pages, isolated from the crawl process (`documents/request_loop.py`).
 
 `off_loop.py` sends it the requests.
 """
@@ -45,17 +45,26 @@ class ParseRequest(NamedTuple):
     options: ParseOptions
 
 
-def parse_request(body: bytes, _limits: ConversionLimits) -> ConvertedDocument:
-    """Parse the response of an encoded `ParseRequest`. Raise `UnreadableDocument` if the parser raises an exception."""
-    response, options = msgspec.msgpack.decode(body, type=ParseRequest)
-    try:
-        page = options.create_parser()(response, Link(response.url))
-        return ConvertedDocument(PAGE_TYPE, encode_page(page))
-    except MemoryError:
-        raise
-    except Exception as error:
-        raise UnreadableDocument(Failure.PROCESSING, f"{type(error).__name__}: {error}"[:300]) from error
+class RequestParser:
+    """Parses the responses of requests, with one cache for all of them."""
+
+    def __init__(self) -> None:
+        self._cache = ParserCache()
+
+    def parse_request(self, body: bytes, _limits: ConversionLimits) -> ConvertedDocument:
+        """Parse the response of an encoded `ParseRequest`.
+
+        Raise `UnreadableDocument` if the parser raises an exception.
+        """
+        response, options = msgspec.msgpack.decode(body, type=ParseRequest)
+        try:
+            page = options.create_parser(self._cache)(response, Link(response.url))
+            return ConvertedDocument(PAGE_TYPE, encode_page(page))
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise UnreadableDocument(Failure.PROCESSING, f"{type(error).__name__}: {error}"[:300]) from error
 
 
 if __name__ == "__main__":
-    serve_requests(parse_request, max_memory=MAX_MEMORY)
+    serve_requests(RequestParser().parse_request, max_memory=MAX_MEMORY)

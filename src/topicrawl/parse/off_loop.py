@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from topicrawl.documents.messages import ConversionLimits, ConvertedDocument
-from topicrawl.documents.worker import DocumentWorker
+from topicrawl.documents.worker import MAX_REQUESTS, DocumentWorker
 from topicrawl.models import Failure, Link, Page, ParsedResponse, ReadableDocument, Response
 from topicrawl.parse.charset import MAX_SOURCE_BYTES
 from topicrawl.parse.child_process import ParseOptions, ParseRequest
@@ -32,15 +32,20 @@ MAX_CPU_SECONDS = 10.0
 
 
 class SubprocessPageParser:
-    """Parse costly pages in a child process, which is started on demand."""
+    """Parse pages in a child process, which is started on demand and replaced after `max_requests` pages."""
 
     def __init__(
-        self, vocabularies: VocabularyCache, options: ParseOptions | None = None, limits: ConversionLimits | None = None
+        self,
+        vocabularies: VocabularyCache,
+        options: ParseOptions | None = None,
+        limits: ConversionLimits | None = None,
+        *,
+        max_requests: int = MAX_REQUESTS,
     ) -> None:
         self._vocabularies = vocabularies
         self.options = options or ParseOptions()
         limits = limits or ConversionLimits(cpu_seconds=MAX_CPU_SECONDS)
-        self._worker = DocumentWorker(limits, "topicrawl.parse.child_process")
+        self._worker = DocumentWorker(limits, "topicrawl.parse.child_process", max_requests=max_requests)
         self._thread = ThreadPoolExecutor(1, "parser")
 
     def __enter__(self) -> Self:
