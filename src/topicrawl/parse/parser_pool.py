@@ -4,8 +4,8 @@ The crawl process fetches, judges and stores the pages, and schedules the links.
 process with the fewest waiting pages. A page is the same as if the crawl process had parsed it. If a child process
 fails or is killed, the crawl process parses the page, and the next page starts a new child process.
 
-Encoding the request and decoding the page take a quarter of the time that parsing takes, so a second process relieves
-the crawl process of the rest only. `docs/explanation/decisions/0025-parse-in-processes.md` has the measurement.
+The crawl process needs two thirds of the time of parsing to send a page and to decode the result, so it is relieved of
+the rest only. `docs/explanation/decisions/0029-parse-in-processes.md` has the measurement.
 """
 
 from __future__ import annotations
