@@ -119,8 +119,8 @@ async def _crawl(story: Story) -> None:
         await tab.evaluate(f"""document.querySelector("[name=words]").value = "dengue fever mosquito";
             document.querySelector("[name=seeds]").value = "{seeds}";
             document.querySelector("[name=pages]").value = 5000;
-            document.querySelector("form[action='/crawls'] button").click()""")
-        await tab.wait_until("document.querySelector('.collections a')")
+            document.querySelector("form[action='/crawls'] button.main").click()""")
+        await tab.wait_until(f"location.pathname === '/c/{NAME}' && document.querySelector('.figures')")
     async with story.step("watch it"):
         await tab.open(story.at)
         await story.wait_for_state("crawling")

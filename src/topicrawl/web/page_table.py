@@ -225,6 +225,9 @@ def _build_values(
         "show": fields.get("show", "all"),
         "choices": _SHOWN,
         "trouble": message,
+        "judged": form.get_integer("judged", 0),
+        "action": form.get_integer("action", 0, maximum=1 << 40),
+        "label": form.get_text("as_", max_length=20),
         "command": describe_command(opened.name, selection),
     }
 
@@ -329,11 +332,12 @@ def judge_pages(site: Site, request: Request, form: RequestForm) -> Response:
             steps, values = selection.build_step_query(opened.topic.threshold)
             sql = f"SELECT url FROM pages WHERE step IN ({steps}) ORDER BY step"
             urls, origin = [str(url) for (url,) in opened.store.query_rows(sql, values)], BULK_ORIGIN
+        action = 0
         if urls:
             annotator = get_annotator(request)
-            annotation_log.annotate(opened.store, urls, label, origin=origin, at=time(), annotator=annotator)
+            action = annotation_log.annotate(opened.store, urls, label, origin=origin, at=time(), annotator=annotator)
     fields = _get_fields(RequestForm(form.get_text("query", max_length=4000)))
-    return redirect_to(f"{get_collection_path(name)}/pages", **fields, judged=len(urls))
+    return redirect_to(f"{get_collection_path(name)}/pages", **fields, judged=len(urls), action=action, as_=label)
 
 
 @page_endpoint

@@ -214,7 +214,8 @@ def show_groups(site: Site, request: Request, form: RequestForm) -> Response:
                 for group in index.groups
             ]
         figures = crawl_figures.get_figures(opened)
-        return site.render_page("groups.html", it=figures, rows=rows, annotator=get_annotator(request))
+        last = annotation_log.find_last_action(opened.store)
+        return site.render_page("groups.html", it=figures, rows=rows, last=last)
 
 
 @page_endpoint
