@@ -103,6 +103,8 @@ def test_all_pages_meet_wcag_and_fit_into_narrow_windows(client: WebClient, tmp_
         async with open_browser(tmp_path) as tab:
             for name, path in list_paths(client).items():
                 await tab.open(client.origin + path)
+                title = await tab.evaluate("document.title")
+                assert name == "error" or not title[0].isdecimal(), f"{name} is an error page: {title}"
                 faults += await find_faults(tab, name)
         return faults
 
