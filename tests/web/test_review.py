@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.helpers.review_site import SECTIONS, crawl_review_site, is_on_topic
+from tests.helpers.search_collections import create_collection, make_page
 from tests.helpers.web_client import WebClient, serve_collections
 
 from topicrawl.collection.export.rows import ExportPages, TextKind
@@ -100,3 +102,18 @@ def test_invalid_requests_are_refused(client: WebClient, path: str, body: object
     status, answer = send(client, path, body)
     assert status == 400
     assert answer["error"]
+
+
+def test_verdict_is_undone_on_the_page_itself(tmp_path: Path) -> None:
+    create_collection(tmp_path / "owls", [make_page(number, "owls") for number in range(2)])
+    url = make_page(1)[0]
+    with serve_collections([tmp_path]) as client:
+        assert 'id="undo"' not in client.get("/c/owls/page", url=url).text
+        client.post("/c/owls/verdict", url=url, verdict="relevant")
+        client.post("/c/owls/verdict", url=make_page(0)[0], verdict="relevant")
+        action = re.search(r'name="action" value="(\d+)"', client.get("/c/owls/page", url=url).text)
+        assert action is not None
+        # The verdict on the other page, which is newer, stays.
+        client.post("/c/owls/undo", action=action[1])
+        assert 'id="undo"' not in client.get("/c/owls/page", url=url).text
+        assert 'id="undo"' in client.get("/c/owls/page", url=make_page(0)[0]).text

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from topicrawl.collection import annotations as annotation_log
 from topicrawl.collection import commands
+from topicrawl.collection.annotations import Annotation
 from topicrawl.collection.commands import CommandKind
 from topicrawl.web import crawl_figures, link_map
 from topicrawl.web.collections import OpenCollection
@@ -84,9 +85,16 @@ def show_page(site: Site, request: Request, form: RequestForm) -> Response:
             it=figures,
             **context,
             verdict=str(verdict.label) if verdict and not verdict.is_by_reviewer else "",
+            action=_get_undoable_action(verdict),
             back=f"page?{request.url.query}",
             fetched={url for url in links if opened.store.find_visit(url) is not None},
         )
+
+
+def _get_undoable_action(verdict: Annotation | None) -> int:
+    """Return the number of the action of a user that gave the current verdict of a page; 0 if there is none."""
+    is_undo = verdict is not None and verdict.origin.startswith("undo ")
+    return 0 if verdict is None or is_undo or verdict.is_by_reviewer or not verdict.label else verdict.action
 
 
 @page_endpoint

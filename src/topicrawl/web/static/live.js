@@ -20,6 +20,7 @@ const morphChildren = (before, after) => {
 const parse = (html) => { const holder = document.createElement("template"); holder.innerHTML = html; return holder.content; };
 
 const apply = (changes) => {
+  if (document.title.startsWith("⚠")) document.title = baseTitle; // the server is reachable again
   for (const [id, html] of Object.entries(changes.parts ?? {})) {
     const part = document.getElementById(id), fresh = parse(html);
     if (!part) continue;
@@ -27,11 +28,19 @@ const apply = (changes) => {
   }
   dispatchEvent(new CustomEvent("livechange", { detail: changes }));
 };
-const source = new EventSource(watched.dataset.events);
-source.addEventListener("open", () => { offline.hidden = true; });
-source.addEventListener("message", (event) => { offline.hidden = true; apply(JSON.parse(event.data)); });
-source.addEventListener("error", () => {
-  if (offline.hidden) document.getElementById("offline-since").textContent = new Date().toLocaleTimeString();
-  offline.hidden = false;
-  document.title = `⚠ server not reachable – ${baseTitle}`;
-});
+let source = null;
+const connect = () => {
+  source = new EventSource(watched.dataset.events);
+  source.addEventListener("open", () => { offline.hidden = true; });
+  source.addEventListener("message", (event) => { offline.hidden = true; apply(JSON.parse(event.data)); });
+  source.addEventListener("error", () => {
+    if (offline.hidden) document.getElementById("offline-since").textContent = new Date().toLocaleTimeString();
+    offline.hidden = false;
+    document.title = `⚠ server not reachable – ${baseTitle}`;
+  });
+};
+connect();
+// A browser opens few connections to a server. Hidden tabs keep theirs only if their title shows the state of a crawl.
+if ("visibleOnly" in watched.dataset) {
+  document.addEventListener("visibilitychange", () => { if (document.hidden) source.close(); else connect(); });
+}
