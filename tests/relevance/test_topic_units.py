@@ -28,7 +28,7 @@ def score(topic: str, text: str, title: str = "") -> float:
     ("phrase", "description"),
     [
         ("dengue fever", '"dengu fever"'),
-        ("full text search in databases", '"full text search" (FTS) with "databas"'),
+        ("full text search in databases", '"full text search" (FTS) in the context "databas"'),
         ("geographic information systems", '"geograph inform system" (GIS)'),
         ("southern european art", '"southern european art"'),  # "sea" is a common word
         ("systems engineering", '"system engin"'),  # two letters have too many meanings

@@ -68,7 +68,7 @@ class TopicUnits:
     """Units of a topic. A page about the topic contains all units, or some of them if they are alternatives.
 
     >>> TopicUnits.of(Topic.of("full text search in databases")).describe()
-    '"full text search" (FTS) with "databas"'
+    '"full text search" (FTS) in the context "databas"'
     >>> TopicUnits.of(Topic.of("health and medicine")).describe()
     '"health" or "medicin"'
     """
@@ -127,9 +127,15 @@ class TopicUnits:
     def describe(self) -> str:
         """Return the units as text."""
         separator = " or " if self.are_alternatives else " with "
-        return separator.join(
-            f'"{" ".join(unit.terms)}"' + (f" ({unit.acronym})" if unit.acronym else "") for unit in self.units
+        subject, context = (
+            separator.join(
+                f'"{" ".join(unit.terms)}"' + (f" ({unit.acronym})" if unit.acronym else "")
+                for unit in self.units
+                if unit.is_context == is_context
+            )
+            for is_context in (False, True)
         )
+        return f"{subject} in the context {context}" if context else subject
 
 
 def _split_topic(topic: Topic) -> tuple[list[list[str]], bool, int]:
