@@ -60,6 +60,27 @@ def test_headers_cookies_and_credentials_are_sent_to_their_host_only(monkeypatch
     assert responses[0].request == {}, "the archive gets no headers of the request"
 
 
+def test_a_rendered_page_of_another_host_sends_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WIKI_SECRET", SECRET)
+    host = HostSettings(headers={"X-Key": "${WIKI_SECRET}"}, cookies={"session": "${WIKI_SECRET}"}, allow_http=True)
+
+    async def run() -> Site:
+        async with Site(lambda request: Reply(b"data", type="application/json")) as site:
+            name = site.make_url("", host="a.test").removeprefix("http://")
+            addresses = ("a.test=127.0.0.1", "b.test=127.0.0.1")
+            settings = Settings(delay=0.0, robots=False, resolve=addresses, hosts={name: host})
+            async with open_fetcher(settings) as fetcher:
+                for page in ("a.test", "b.test"):
+                    page_url = site.make_url("/page", host=page)
+                    await fetcher.fetch_resource(f"http://{name}/{page}", page_url, {"X-Own": "1"})
+            return site
+
+    site = asyncio.run(run())
+    assert [(request.path, request.headers["x-own"]) for request in site.log] == [("/a.test", "1"), ("/b.test", "1")]
+    assert [request.headers.get("x-key", "") for request in site.log] == [SECRET, ""]
+    assert [request.headers.get("cookie", "") for request in site.log] == [f"session={SECRET}", ""]
+
+
 def test_a_redirect_to_another_host_does_not_get_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WIKI_SECRET", SECRET)
 

@@ -74,11 +74,14 @@ async def load_resources(monkeypatch: pytest.MonkeyPatch) -> None:
         await page.load(f"http://a.org/{name}", {})
     with pytest.raises(ResourceLimit):
         await page.load("http://a.org/d", {})
-    assert cache.get("http://a.org/a") is None, "the oldest entry is removed"
+    assert cache.get("a.org http://a.org/a") is None, "the oldest entry is removed"
+    assert cache.get("a.org http://a.org/c") is not None
     other = PageResources("http://a.org/", fetch, cache)
     await other.load("http://a.org/c", {})
     await other.load("http://a.org/c", {"X-Own": "1"})
     assert sent == [f"http://a.org/{name}" for name in "abcc"]
+    await PageResources("http://b.org/", fetch, cache).load("http://a.org/c", {})
+    assert len(sent) == 5, "a page of another host gets no answer to a request with credentials"
 
 
 @pytest.mark.parametrize("values", [{"render": "yes"}, {"render_memory": 100}, {"render_seconds": 0.0}])

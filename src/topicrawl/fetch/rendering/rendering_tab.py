@@ -23,6 +23,7 @@ from topicrawl.urls import canonicalize_url
 #: A page is complete when it has loaded and has sent no request for so many seconds.
 QUIET_SECONDS = 0.5
 _READ_SECONDS = 10.0  # limit for each of the steps before and after the scripts run
+_CLOSE_SECONDS = 2.0  # the browser cannot close a tab whose script never ends
 #: Headers of a response that the browser needs to decide whether a script may read it.
 _PASSED_HEADERS = ("content-type", "location", "content-language", "last-modified", "etag", "link")
 _PASSED_PREFIXES = ("access-control-", "cross-origin-", "x-")
@@ -130,7 +131,7 @@ class RenderingTab:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if context and self._browser.is_running:
             try:
-                async with asyncio.timeout(_READ_SECONDS):
+                async with asyncio.timeout(_CLOSE_SECONDS):
                     await self._browser.connection.run_command("Target.disposeBrowserContext", browserContextId=context)
             except (DevToolsError, TimeoutError):
                 self._browser.kill("a tab could not be closed")

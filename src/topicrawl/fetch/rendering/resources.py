@@ -43,16 +43,16 @@ class ResourceCache:
         self._responses: OrderedDict[str, Response] = OrderedDict()
         self._free = max_bytes
 
-    def get(self, url: str) -> Response | None:
+    def get(self, key: str) -> Response | None:
         """Return a cached response, or None."""
-        return self._responses.get(url)
+        return self._responses.get(key)
 
-    def add(self, url: str, response: Response) -> None:
+    def add(self, key: str, response: Response) -> None:
         """Add a response, unless it failed or must not be cached."""
         control = response.headers.get("cache-control", "").lower()
-        if response.failure is not None or "no-store" in control or "private" in control or url in self._responses:
+        if response.failure is not None or "no-store" in control or "private" in control or key in self._responses:
             return
-        self._responses[url] = response
+        self._responses[key] = response
         self._free -= len(response.body)
         while self._free < 0:
             self._free += len(self._responses.popitem(last=False)[1].body)
@@ -76,14 +76,17 @@ class PageResources:
             raise ResourceLimit
         wanted = select_headers(headers)
         is_plain = not any(name.lower() != "accept" for name in wanted)
-        response = self._cache.get(target) if is_plain else None
+        is_same_host = get_host(target) == get_host(self._page_url)
+        # Requests for pages of the same host may have credentials, whose answers other pages must not see.
+        key = f"{get_host(target) if is_same_host else ''} {target}"
+        response = self._cache.get(key) if is_plain else None
         if response is None:
             origin = headers.get("Origin") or headers.get("origin")
-            if origin and get_host(target) != get_host(self._page_url):
+            if origin and not is_same_host:
                 wanted["Origin"] = origin
             response = await self._fetch(target, self._page_url, wanted)
             if is_plain and "origin" not in response.headers.get("vary", "").lower():
-                self._cache.add(target, response)
+                self._cache.add(key, response)
         self._bytes += len(response.body)
         return response
 
