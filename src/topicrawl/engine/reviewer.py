@@ -38,7 +38,7 @@ from topicrawl.engine.sinks import VisitObserver
 from topicrawl.errors import DamagedError
 from topicrawl.fetch.backoff import backoff_seconds
 from topicrawl.fetch.chat_client import ChatClient, ChatFailure, ChatReply
-from topicrawl.models import Page, ParseFunction, Visit
+from topicrawl.models import Failure, Page, ParseFunction, Visit
 from topicrawl.parse.main_text import extract_main_text
 from topicrawl.relevance.base import Relevance
 from topicrawl.topic import Topic
@@ -167,7 +167,8 @@ class Reviewer(VisitObserver):
         # The judge has learned since the page was fetched, so it may be sure now.
         if not isinstance(page, Page) or not self._window.contains(self.relevance.score(page)):
             return None
-        text = extract_main_text(response, page)
+        text = extract_main_text(response)
+        text = page.text if isinstance(text, Failure) else text
         return build_excerpt(url, page.title, text, self._get_words(), self.topic)
 
     def _get_words(self) -> dict[str, float]:

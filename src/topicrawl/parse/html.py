@@ -77,7 +77,7 @@ def parse_html(
     source, charset = decode_text(response.body, response.headers.get("content-type", ""))
     url = response.final_url
     cache = ParserCache() if cache is None else cache
-    tree = build_tree(source)
+    tree = build_tree(source, response.body if charset == "utf-8" else b"")
     make_resolver = partial(LinkResolver, cache=cache.links, query_codec=get_query_codec(charset))
     reading = _read_tree(tree, url, make_resolver, context=bool(context))
     if not reading.has_valid_markers:

@@ -1,7 +1,7 @@
 """Extract the main text of a page, without menus, sidebars, footers, advertisements and comments.
 
-turbohtml scores the elements by the amount of prose outside links, after Readability. The extraction costs as much as
-parsing the page a second time, so it runs only on request.
+The extraction parses the page on its own, and runs only on request: for exports, for the reviewer, and for crawls that
+judge pages by their main text.
 """
 
 from __future__ import annotations
@@ -10,37 +10,51 @@ from msgspec.structs import replace
 
 from topicrawl.documents.file_types import detect_type
 from topicrawl.models import Failure, Link, LinkContextLevel, Page, Response
-from topicrawl.parse import parse_response, text_blocks
+from topicrawl.parse import parse_response
+from topicrawl.parse.boilerplate import BOILERPLATE_SELECTOR
 from topicrawl.parse.charset import decode_text
 from topicrawl.parse.head import INLINE_SELECTOR
 from topicrawl.parse.hidden_text import remove_hidden_text
-from topicrawl.parse.html import MAX_TEXT_LENGTH, NON_TEXT_SELECTOR
+from topicrawl.parse.html import MAX_TEXT_LENGTH
+from topicrawl.parse.main_blocks import collect_blocks, select_main_lines
 from topicrawl.parse.parser_cache import ParserCache
+from topicrawl.parse.text_blocks import RESERVED_CHARACTERS, contains_markers, join_blocks
 from topicrawl.parse.tree import build_tree
 from topicrawl.text.tokenizer import tokenise_to_bytes
 from topicrawl.text.word_sequence import WordSequence
 
-MIN_MAIN_SHARE = 0.25  # share of the visible text; below it, the page is a list or a portal, and its whole text is used
-_MIN_MAIN_LENGTH = 200
+_UNWRAPPED_SELECTOR = ",".join(name for name in INLINE_SELECTOR.split(",") if name != "a")
 
 
-def extract_main_text(response: Response, page: Page) -> str:
-    """Return the main text of a page, one block per line; the whole text if no main content stands out."""
-    if detect_type(response.body, response.content_type) != "html":
-        return page.text
-    source, _ = decode_text(response.body, response.headers.get("content-type", ""))
-    tree = build_tree(source)
-    tree.remove(NON_TEXT_SELECTOR)
+def extract_main_text(response: Response) -> str | Failure:
+    """Return the main text of a response, one block per line, or the failure if it cannot be parsed.
+
+    If no part of the page is prose, this is the text outside of its menus, sidebars and footers. The main text of
+    formats other than HTML is their whole text.
+
+    >>> page = b"<title>Owls</title><nav><a href=/>Home</a></nav><p>Most <b>owls</b> hunt at <a href=/n>night</a>."
+    >>> extract_main_text(Response("u", "u", 200, {"content-type": "text/html"}, page))
+    'Most owls hunt at night.'
+    """
+    if response.readable is None and detect_type(response.body, response.content_type) == "html":
+        return _extract_from_html(response)
+    page = parse_response(response, Link(response.final_url), context=False)
+    return page.text if isinstance(page, Page) else page
+
+
+def _extract_from_html(response: Response) -> str:
+    """Return the main text of an HTML response."""
+    source, charset = decode_text(response.body, response.headers.get("content-type", ""))
+    tree = build_tree(source, response.body if charset == "utf-8" else b"")
+    body = tree.find("body")
+    if body is None:  # a page of frames
+        page = parse_response(response, Link(response.final_url), context=False)
+        return page.text if isinstance(page, Page) else ""
+    tree.remove(BOILERPLATE_SELECTOR)
     remove_hidden_text(tree)
-    content = tree.main_content()
-    if content is None:
-        return page.text
-    content.strip_tags(INLINE_SELECTOR)
-    content.normalize()
-    text = text_blocks.RESERVED_CHARACTERS.sub("", text_blocks.join_blocks(content.stripped_strings))[
-        :MAX_TEXT_LENGTH
-    ].strip()
-    return text if len(text) >= max(_MIN_MAIN_LENGTH, MIN_MAIN_SHARE * len(page.text)) else page.text
+    tree.strip_tags(_UNWRAPPED_SELECTOR)
+    text = join_blocks(select_main_lines(collect_blocks(body)))[:MAX_TEXT_LENGTH]
+    return RESERVED_CHARACTERS.sub("", text) if contains_markers(text.encode("utf-8", "replace")) else text
 
 
 def parse_main_text(
@@ -56,8 +70,7 @@ def parse_main_text(
     The text and the links are those of the whole page.
     """
     page = parse_response(response, link, styles=styles, context=context, cache=cache)
-    return (
-        replace(page, words=WordSequence(tokenise_to_bytes(extract_main_text(response, page))))
-        if isinstance(page, Page)
-        else page
-    )
+    if isinstance(page, Failure):
+        return page
+    text = extract_main_text(response)
+    return page if isinstance(text, Failure) else replace(page, words=WordSequence(tokenise_to_bytes(text)))

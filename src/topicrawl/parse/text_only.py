@@ -37,11 +37,11 @@ def extract_text(response: Response) -> str | Failure:
 
 def _extract_html_text(response: Response) -> str:
     """Return the visible text of an HTML response, one block per line; "" if there is none."""
-    source, _ = decode_text(response.body, response.headers.get("content-type", ""))
+    source, charset = decode_text(response.body, response.headers.get("content-type", ""))
     # Adjacent links are separate words.
     for adjacent in ("</a><a", "</A><A"):
         source = source.replace(adjacent, f"{adjacent[:4]} {adjacent[4:]}")
-    tree = build_tree(source)
+    tree = build_tree(source, response.body if charset == "utf-8" else b"")
     if tree.find("body") is None:
         page = parse_response(response, Link(response.final_url), context=False)
         return page.text if isinstance(page, Page) else ""

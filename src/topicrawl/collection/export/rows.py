@@ -25,7 +25,7 @@ from topicrawl.collection.reviewer_log import load_reasons
 from topicrawl.collection.store import CollectionStore, StoredVisit, replace_surrogates
 from topicrawl.documents.file_types import detect_type
 from topicrawl.errors import DamagedError
-from topicrawl.models import Page, Response
+from topicrawl.models import Failure, Page, Response
 from topicrawl.parse.main_text import extract_main_text
 from topicrawl.parse.markdown import render_markdown
 from topicrawl.parse.usage_signals import extract_usage_signals
@@ -227,13 +227,21 @@ class ExportPages:
         kind = readable.type if readable is not None else detect_type(response.body, response.content_type)
         if self.text_kind is TextKind.MARKDOWN and "html" in kind:
             return replace_surrogates(render_markdown(response))
+        if self.text_kind is TextKind.MAIN:
+            text = extract_main_text(response)
+        else:
+            text = self._parse_text(visit, response)
+        if isinstance(text, Failure):
+            raise DamagedError(f"{visit.url}: the stored page cannot be parsed: {text}")
+        return replace_surrogates(text)
+
+    def _parse_text(self, visit: StoredVisit, response: Response) -> str | Failure:
+        """Return the visible text of a page or its summary; the failure if the page cannot be parsed."""
         is_summary = self.text_kind is TextKind.SUMMARY
         page = parse.parse_response(response, visit.link, context=False, styles=is_summary)
-        if not isinstance(page, Page):
-            raise DamagedError(f"{visit.url}: the stored page cannot be parsed: {page}")
-        if is_summary:
-            return replace_surrogates("\n".join(select_summary(page, anchor=visit.anchor)))
-        return replace_surrogates(extract_main_text(response, page) if self.text_kind is TextKind.MAIN else page.text)
+        if isinstance(page, Failure):
+            return page
+        return "\n".join(select_summary(page, anchor=visit.anchor)) if is_summary else page.text
 
     def _trace_chain(self, visit: StoredVisit) -> tuple[str, ...]:
         """Return the URLs from a seed to the page of a visit, at most `_MAX_CHAIN_LENGTH`."""
