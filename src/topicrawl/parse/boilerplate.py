@@ -75,7 +75,8 @@ def classify_attributes(tag: str, classes: str, identifier: str, item_property: 
     (<ContentHint.BOILERPLATE: 2>, <ContentHint.NONE: 0>)
     """
     words = _split_words(f"{classes} {item_property}")
-    if identifier and tag in _ID_TAGS and words.isdisjoint(_SECTION_WORDS):
+    # An id with a dot names an object in a program: "Page.add_comment".
+    if identifier and tag in _ID_TAGS and "." not in identifier and words.isdisjoint(_SECTION_WORDS):
         words |= _split_words(identifier)
     # "content" alone belongs to both sets.
     if len(words) > 1 and not words.isdisjoint(_CONTENT_KINDS) and not words.isdisjoint(_CONTENT_PARTS):

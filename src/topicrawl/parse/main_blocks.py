@@ -21,17 +21,21 @@ from topicrawl.parse.boilerplate import ContentHint, classify_attributes
 BLOCK_COST = 20
 #: Share of characters in links from which a block is a list of links and not prose.
 MAX_LINK_SHARE = 0.5
-#: Share of characters in links from which a list, table or division within the main text is navigation.
+#: Share of characters in links from which a list or a division within the main text is navigation.
 MAX_SECTION_LINK_SHARE = 0.8
 #: Largest share of the text of the page in an element that is removed because of a hint: a wrong hint costs little.
 MAX_HINTED_SHARE = 0.6
+#: Smallest share of the prose of any element around it that the main text must have.
+MIN_MAIN_SHARE = 0.5
+#: Share of prose in the main text below which its lists of links are its content.
+MIN_PROSE_SHARE = 0.5
 #: Share of the weight that a part with a content hint must have to replace the element around it.
 MIN_CONTENT_SHARE = 0.8
 
 # Short blocks of these elements are a normal part of prose, and do not reduce the weight.
 _PARAGRAPH_TAGS = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "dt", "dd", "blockquote"})
 _SHORT_TAGS = _PARAGRAPH_TAGS | {"li", "td", "th"}
-_SECTION_TAGS = frozenset({"blockquote", "center", "div", "dl", "header", "ol", "p", "section", "table", "ul"})
+_SECTION_TAGS = frozenset({"blockquote", "center", "div", "dl", "header", "ol", "p", "section", "ul"})
 
 
 @dataclass(slots=True)
@@ -97,18 +101,20 @@ def collect_blocks(body: Element) -> BlockTree:
     return tree
 
 
-def select_main_lines(tree: BlockTree) -> list[str]:
+def select_main_lines(tree: BlockTree, *, is_declared: bool) -> list[str]:
     """Return the lines of the main text.
 
-    If no part of the page is prose, these are all lines that are not boilerplate.
+    `is_declared` is whether the tree is a part of a page that its markup declares as main content. Lists of links stay
+    if they are most of the main content, as in an index. If no part of a page is prose, the main text is all text that
+    is not boilerplate.
     """
     texts, links = tree.sum_subtrees(tree.text_lengths), tree.sum_subtrees(tree.link_lengths)
     removed, containers = _classify_blocks(tree, texts, links)
-    weights = tree.sum_subtrees(_weigh_blocks(tree, removed))
-    main = _choose_main_block(tree, containers, weights)
-    navigation = _mark_navigation(tree, removed, texts, links)
-    lines = _list_lines(tree, main, navigation)
-    return lines or _list_lines(tree, main, removed)
+    main = _choose_main_block(tree, containers, _weigh_blocks(tree, removed))
+    lines = _list_lines(tree, main, removed)
+    prose = _list_lines(tree, main, _mark_navigation(tree, removed, texts, links))
+    is_index = not prose or ((main or is_declared) and sum(map(len, prose)) < MIN_PROSE_SHARE * sum(map(len, lines)))
+    return lines if is_index else prose
 
 
 def _classify_blocks(tree: BlockTree, texts: list[int], links: list[int]) -> tuple[list[bool], list[int]]:
@@ -155,12 +161,20 @@ def _weigh_blocks(tree: BlockTree, removed: list[bool]) -> list[int]:
     return weights
 
 
-def _choose_main_block(tree: BlockTree, containers: list[int], weights: list[int]) -> int:
+def _choose_main_block(tree: BlockTree, containers: list[int], own_weights: list[int]) -> int:
     """Return the block with the main text: the innermost one of the largest weight, or its part with a content hint."""
+    weights = tree.sum_subtrees(own_weights)
     largest = max(weights)
     if largest <= 0:
         return 0
     main = len(weights) - 1 - weights[::-1].index(largest)
+    prose = tree.sum_subtrees([max(0, weight) for weight in own_weights])
+    # Links divide a text only if most of the text is on one side: a table of links does not end a chapter.
+    outer = main
+    while outer:
+        outer = tree.parents[outer]
+        if prose[main] < MIN_MAIN_SHARE * prose[outer]:
+            main = outer
     # One long paragraph can outweigh the short ones and the links around it.
     while tree.tags[main] in _PARAGRAPH_TAGS:
         main = tree.parents[main]

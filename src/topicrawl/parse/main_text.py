@@ -7,6 +7,7 @@ judge pages by their main text.
 from __future__ import annotations
 
 from msgspec.structs import replace
+from turbohtml import Element
 
 from topicrawl.documents.file_types import detect_type
 from topicrawl.models import Failure, Link, LinkContextLevel, Page, Response
@@ -23,6 +24,8 @@ from topicrawl.parse.tree import build_tree
 from topicrawl.text.tokenizer import tokenise_to_bytes
 from topicrawl.text.word_sequence import WordSequence
 
+#: Elements that may contain the main content, the most specific first, with the fewest characters that they must have.
+_CONTENT_SELECTORS = {"[itemprop~=articleBody]": 250, "article": 250, "main,[role=main]": 1}
 _UNWRAPPED_SELECTOR = ",".join(name for name in INLINE_SELECTOR.split(",") if name != "a")
 
 
@@ -53,8 +56,19 @@ def _extract_from_html(response: Response) -> str:
     tree.remove(BOILERPLATE_SELECTOR)
     remove_hidden_text(tree)
     tree.strip_tags(_UNWRAPPED_SELECTOR)
-    text = join_blocks(select_main_lines(collect_blocks(body)))[:MAX_TEXT_LENGTH]
+    declared = _find_declared_content(body)
+    blocks = collect_blocks(declared or body)
+    text = join_blocks(select_main_lines(blocks, is_declared=declared is not None))[:MAX_TEXT_LENGTH]
     return RESERVED_CHARACTERS.sub("", text) if contains_markers(text.encode("utf-8", "replace")) else text
+
+
+def _find_declared_content(body: Element) -> Element | None:
+    """Return the element that the markup declares as the main content; None unless exactly one does."""
+    for selector, min_length in _CONTENT_SELECTORS.items():
+        declared = [element for element in body.select(selector) if len(element.text.strip()) >= min_length]
+        if len(declared) == 1:
+            return declared[0]
+    return None
 
 
 def parse_main_text(

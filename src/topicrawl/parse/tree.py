@@ -22,6 +22,7 @@ MAX_REPEATED_NODES = 1_000_000
 _MAX_NESTING = 512
 _MAX_SAFE_TAGS = MAX_REPEATED_NODES // _MAX_NESTING
 _MAX_ROOT_TAGS = 4
+_MIN_TAG_LENGTH = 3  # of a formatting element: "<b>"; the functions below read as many characters after "<"
 # In a shorter source, the attributes of repeated `<body>` tags need at most 34 MB.
 _MAX_SAFE_LENGTH = 16_000
 # First two characters of the names of formatting elements, or a name of one character and the character after it.
@@ -58,8 +59,9 @@ def bound_repetition(source: str, encoded: bytes = b"") -> str:
     >>> bound_repetition("<p>" + "<FONT size=1>" * 500 + "<p>x" * 3000)[:30]
     '<p><span size=1><span size=1><'
     """
-    data = np.frombuffer((encoded or source.encode("utf-8", "replace")) + b"    ", np.uint8)
+    data = np.frombuffer(encoded or source.encode("utf-8", "replace"), np.uint8)
     tags = np.flatnonzero(data == ord("<"))
+    tags = tags[: tags.searchsorted(len(data) - _MIN_TAG_LENGTH)]
     if len(source) > _MAX_SAFE_LENGTH and _count_root_tags(data, tags) > _MAX_ROOT_TAGS:
         numbers = count(1)
         source = _ROOT_START.sub(
