@@ -1,8 +1,8 @@
 """Main text extraction on the article-extraction-benchmark, compared with other libraries.
 
-    python -m bench.main_text [DIRECTORY]
+    python -m bench.main_text DIRECTORY
 
-DIRECTORY, or the environment variable TOPICRAWL_ARTICLES, is a checkout of
+DIRECTORY is a checkout of
 https://github.com/scrapinghub/article-extraction-benchmark, which contains 181 pages and their article bodies. Other
 libraries are compared if they are installed: trafilatura, readability-lxml, resiliparse.
 
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import re
 import sys
 import time
@@ -151,10 +150,11 @@ def measure(articles: list[Article], extractors: dict[str, Extractor]) -> dict[s
 
 def main() -> None:
     """Print the table."""
-    name = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("TOPICRAWL_ARTICLES", "")
-    directory = Path(name)
-    if not name or not (directory / "ground-truth.json").is_file():
-        print(f"skipped: no article-extraction-benchmark in {name or 'TOPICRAWL_ARTICLES'}")
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    directory = Path(sys.argv[1])
+    if not (directory / "ground-truth.json").is_file():
+        print(f"skipped: no article-extraction-benchmark in {directory}")
         return
     articles = load_articles(directory)
     results = measure(articles, load_extractors())

@@ -25,7 +25,7 @@ from topicrawl.collection.reviewer_log import load_reasons
 from topicrawl.collection.store import CollectionStore, StoredVisit, replace_surrogates
 from topicrawl.documents.file_types import detect_type
 from topicrawl.errors import DamagedError
-from topicrawl.models import Failure, Page, Response
+from topicrawl.models import Failure, Response
 from topicrawl.parse.main_text import extract_main_text
 from topicrawl.parse.markdown import render_markdown
 from topicrawl.parse.usage_signals import extract_usage_signals
