@@ -190,6 +190,12 @@ def cpu_seconds(pid: int) -> float:
     return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
+def read_peak_memory(pid: int) -> float:
+    """Return the peak resident memory of a process in MB."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.findall(r"VmHWM:\s+(\d+)", status)[0]) / 1024
+
+
 def describe_load() -> str:
     """Return the time and the load average."""
     return f"{time.strftime('%Y-%m-%d %H:%M', time.gmtime())} UTC, load {os.getloadavg()[0]:.1f}"
@@ -221,12 +227,14 @@ def main() -> None:
             (cpu_seconds(pid) - cpu_start) / (time.monotonic() - started)
             for pid, cpu_start in ((server, cpu_before), (crawling.pid, 0))
         ]
+        memory = read_peak_memory(server)
         state = "ran until the end" if crawling.poll() is None else "ended early"
         crawling.send_signal(signal.SIGINT)
         print(f"{describe_load()}: the crawl {state}, exit code {crawling.wait()}")
         print(
             "CPU relative to one processor: server {:.0%}, crawl {:.0%}, clients {:.0%}".format(*shares, clients.share)
         )
+        print(f"peak memory of the server: {memory:.0f} MB")
         stack.close()
         total, missing = count_missing(directory)
     clients.report()

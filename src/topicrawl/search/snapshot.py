@@ -210,7 +210,7 @@ class EngineSnapshot:
             if (excluded := self._build_clause_query(clause, {})) is not None:
                 conditions.append((Occur.MustNot, excluded))
         if excluded_ids:
-            conditions.append((Occur.MustNot, tantivy.Query.term_set_query(self._schema, "id", list(excluded_ids))))
+            conditions.append((Occur.MustNot, self._build_any_query("id", excluded_ids)))
         base = scored if scored is not None else tantivy.Query.all_query()
         return tantivy.Query.boolean_query([(Occur.Must, base), *conditions]) if conditions else base
 
@@ -284,7 +284,15 @@ class EngineSnapshot:
 
     def build_id_query(self, ids: Sequence[int]) -> tantivy.Query:
         """Return the query of the pages with given ids, with the score 0."""
-        return _without_score(tantivy.Query.term_set_query(self._schema, "id", list(ids)))
+        return _without_score(self._build_any_query("id", ids))
+
+    def _build_any_query(self, field: str, values: Iterable[int | str]) -> tantivy.Query:
+        """Return the query of the pages with any of a few values in a field.
+
+        The set query of the engine takes eight times as long for 30 page ids (.45 ms), because it searches all terms.
+        """
+        terms = [(Occur.Should, tantivy.Query.term_query(self._schema, field, value)) for value in values]
+        return tantivy.Query.boolean_query(terms) if terms else tantivy.Query.empty_query()
 
     def find_page(self, page_id: int) -> tantivy.Document | None:
         """Return the document of a page, or None if the engine does not contain it."""
@@ -299,9 +307,7 @@ class EngineSnapshot:
             "type": filters.types,
             "verdict": tuple(verdict or "none" for verdict in filters.verdicts),
         }
-        queries = [
-            tantivy.Query.term_set_query(self._schema, name, list(values)) for name, values in fields.items() if values
-        ]
+        queries = [self._build_any_query(name, values) for name, values in fields.items() if values]
         queries += [tantivy.Query.term_query(self._schema, "tag", tag) for tag in filters.tags]
         bounds = {"relevance": (filters.relevance, 2.0), "at": (filters.since, filters.before)}
         for name, (lower, upper) in bounds.items():

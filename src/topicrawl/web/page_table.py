@@ -136,7 +136,7 @@ def select_steps(opened: OpenCollection, selection: ExportFilter, sort: tuple[st
     return opened.cache.compute(
         f"steps {sort} {selection}",
         opened.store,
-        lambda: array("q", (int(step) for (step,) in opened.store.iterate_rows(f"{steps} ORDER BY {order}", values))),  # type: ignore[call-overload]
+        lambda: array("I", (int(step) for (step,) in opened.store.iterate_rows(f"{steps} ORDER BY {order}", values))),  # type: ignore[call-overload]
     )
 
 
