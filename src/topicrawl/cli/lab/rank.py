@@ -115,11 +115,10 @@ def _rank_scores(scores: list[float]) -> list[float]:
 def _format_ranks(human: dict[str, float], scores: dict[str, list[float]]) -> str:
     """Return a table of the ranks of each page."""
     columns = [list(human.values()), *(_rank_scores(values) for values in scores.values())]
-    width = min(70, max(len(name) for name in human))
-    lines = [f"{'page':<{width}}{'reader':>8}{'VSM':>8}{'summary':>9}"]
+    lines = [f"{'reader':>8}{'VSM':>8}{'summary':>9}  page"]
     for name, *row in sorted(zip(human, *columns, strict=True), key=lambda row: row[1]):
         reader, vsm, summary = row
-        lines.append(f"{name[:width]:<{width}}{reader:>8g}{vsm:>8g}{summary:>9g}")
+        lines.append(f"{reader:>8g}{vsm:>8g}{summary:>9g}  {name}")
     return "\n".join(lines) + "\n"
 
 
