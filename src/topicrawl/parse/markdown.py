@@ -30,7 +30,7 @@ def render_markdown(response: Response) -> str:
     """
     readable = response.readable or ReadableDocument(response.headers.get("content-type", ""), response.body)
     source, charset = decode_text(readable.body, readable.type)
-    tree = build_tree(source)
+    tree = build_tree(source, readable.body if charset == "utf-8" else b"")
     tree.remove(NON_TEXT_SELECTOR)
     remove_hidden_text(tree)
     _make_links_absolute(tree, response.final_url, get_query_codec(charset))

@@ -57,8 +57,8 @@ def extract_usage_signals(response: Response) -> UsageSignals:
     licences: dict[str, str] = {}
     metas: dict[str, str] = {}
     if detect_type(response.body, response.content_type) == "html" and _may_have_signals(response.body):
-        source, _ = decode_text(response.body, headers.get("content-type", ""))
-        tree = build_tree(source)
+        source, charset = decode_text(response.body, headers.get("content-type", ""))
+        tree = build_tree(source, response.body if charset == "utf-8" else b"")
         robots |= _collect_signals(tree, response.final_url, licences, metas)
     # A header is set for the whole host, an element for the page, so the element takes precedence.
     reserved = metas.get("tdm-reservation", headers.get("tdm-reservation", "")).strip()

@@ -28,6 +28,7 @@ from topicrawl.errors import DamagedError
 from topicrawl.models import Failure, Response
 from topicrawl.parse.main_text import extract_main_text
 from topicrawl.parse.markdown import render_markdown
+from topicrawl.parse.text_only import extract_text
 from topicrawl.parse.usage_signals import extract_usage_signals
 from topicrawl.relevance.page_summary import select_summary
 from topicrawl.topic import Topic
@@ -227,21 +228,13 @@ class ExportPages:
         kind = readable.type if readable is not None else detect_type(response.body, response.content_type)
         if self.text_kind is TextKind.MARKDOWN and "html" in kind:
             return replace_surrogates(render_markdown(response))
-        if self.text_kind is TextKind.MAIN:
-            text = extract_main_text(response)
+        if self.text_kind is TextKind.SUMMARY:
+            text = _extract_summary(visit, response)
         else:
-            text = self._parse_text(visit, response)
+            text = (extract_main_text if self.text_kind is TextKind.MAIN else extract_text)(response)
         if isinstance(text, Failure):
             raise DamagedError(f"{visit.url}: the stored page cannot be parsed: {text}")
         return replace_surrogates(text)
-
-    def _parse_text(self, visit: StoredVisit, response: Response) -> str | Failure:
-        """Return the visible text of a page or its summary; the failure if the page cannot be parsed."""
-        is_summary = self.text_kind is TextKind.SUMMARY
-        page = parse.parse_response(response, visit.link, context=False, styles=is_summary)
-        if isinstance(page, Failure):
-            return page
-        return "\n".join(select_summary(page, anchor=visit.anchor)) if is_summary else page.text
 
     def _trace_chain(self, visit: StoredVisit) -> tuple[str, ...]:
         """Return the URLs from a seed to the page of a visit, at most `_MAX_CHAIN_LENGTH`."""
@@ -254,3 +247,9 @@ class ExportPages:
     def _find_source(self, url: str) -> str:
         visit = self._store.find_visit(url)
         return visit.source if visit is not None else ""
+
+
+def _extract_summary(visit: StoredVisit, response: Response) -> str | Failure:
+    """Return the summary of a page, one sentence per line; the failure if the page cannot be parsed."""
+    page = parse.parse_response(response, visit.link, context=False, styles=True)
+    return page if isinstance(page, Failure) else "\n".join(select_summary(page, anchor=visit.anchor))
