@@ -16,6 +16,7 @@ from topicrawl import open_crawl
 from topicrawl.builder import load_topic_and_settings
 from topicrawl.collection.store import CollectionStore
 from topicrawl.database import FileLock
+from topicrawl.engine.limits import StopReason
 
 FORM = {"topic_name": "night owls", "words": "owls = 2\nbarn", "exclude_words": "", "threshold": "0.5", "pages": "70"}
 
@@ -158,3 +159,13 @@ def test_collections_are_grouped_by_topic_and_form_copies_a_crawl(client: WebCli
     for part in (">a.example<", 'value="70"', 'value="owls barn"', "<details open>"):
         assert part in copied
     assert client.get("/", like="unknown").status == 400
+
+
+def test_run_that_ended_is_explained_in_words(client: WebClient, tmp_path: Path) -> None:
+    assert "its process was killed, or the machine failed" in client.get("/c/owls").text
+    with closing(CollectionStore(tmp_path / "owls" / "topicrawl.sqlite")) as store:
+        store.set_facts({"stopped": StopReason.SPACE})
+    assert "Free some space, then continue the crawl" in client.get("/c/owls").text
+    with closing(CollectionStore(tmp_path / "owls" / "topicrawl.sqlite")) as store:
+        store.set_facts({"stopped": StopReason.PAGES})
+    assert 'id="explanation"' not in client.get("/c/owls").text

@@ -17,6 +17,7 @@ from topicrawl.collection import commands, queries
 from topicrawl.collection.commands import CommandKind, CrawlCommand
 from topicrawl.collection.directory import is_crawling
 from topicrawl.collection.store import CollectionStore, StoredVisit
+from topicrawl.engine.limits import StopReason
 from topicrawl.engine.steering import AppliedFeedback
 from topicrawl.engine.user_feedback import UserFeedback
 from topicrawl.frontier.base import FrontierCounts, FrontierEntry
@@ -75,6 +76,19 @@ class _StoredLimits(Struct, frozen=True):
     relevant: int = 0
 
 
+#: Explanations of stored states that a user may not expect.
+_EXPLANATIONS = {
+    "not running": "The last run ended without a reason: its process was killed, or the machine failed. The stored"
+    " pages and links are kept, and the next run continues from there.",
+    StopReason.EMPTY: "No links are waiting. Add seeds, then continue the crawl.",
+    StopReason.MIN_SCORE: "All waiting links score less than the minimum score of the settings.",
+    StopReason.UNREACHABLE: "The hosts of all waiting links do not respond. Continue the crawl later.",
+    StopReason.FOUND: "The crawl estimates that the links that are left lead to few relevant pages.",
+    StopReason.TIME: "The time limit of the run is reached.",
+    StopReason.SPACE: "The disk is almost full. Free some space, then continue the crawl.",
+}
+
+
 @dataclass(frozen=True)
 class CollectionFigures:
     """Key figures of a collection."""
@@ -99,6 +113,11 @@ class CollectionFigures:
     def words(self) -> str:
         """Label of the state for the web page."""
         return _STATE_LABELS.get(self.state, self.state)
+
+    @property
+    def explanation(self) -> str:
+        """Why the last run ended, in a sentence, and what to do; "" if the label of the state says all."""
+        return "" if self.crawling else _EXPLANATIONS.get(self.state, "")
 
     @property
     def changing(self) -> bool:
