@@ -30,7 +30,13 @@ from topicrawl.engine.backlink_lookup import BacklinkLookup
 from topicrawl.engine.checkpoint import Checkpoint
 from topicrawl.engine.context import CrawlContext, FindDuplicateFunction, OffLoopParser
 from topicrawl.engine.crawl import Crawl, build_seed_links
-from topicrawl.engine.http_setup import build_http_settings, get_host_delays, open_fetcher, open_rendering_fetch
+from topicrawl.engine.http_setup import (
+    build_http_settings,
+    check_browser,
+    get_host_delays,
+    open_fetcher,
+    open_rendering_fetch,
+)
 from topicrawl.engine.identity import build_identity, check_identity
 from topicrawl.engine.import_crawl import ImportCrawl
 from topicrawl.engine.limits import CrawlLimits, StopReason
@@ -181,6 +187,8 @@ async def _open_components(
     A `recording` replaces the web. `stored_settings` are the settings of the next run, if they differ from `settings`.
     """
     urls = check_seeds(seeds, settings)
+    if recording is None:
+        check_browser(settings)
     reviewer_key = _get_reviewer_key() if settings.reviewer else ""
     strategy = strategies.create_strategy(settings.strategy)
     engine_cache, engines = SearchEngineCache(directory, election), _select_engines(settings, strategy)

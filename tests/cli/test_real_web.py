@@ -139,3 +139,11 @@ def test_malformed_responses_are_stored_and_marked(run) -> None:  # type: ignore
 
     asyncio.run(crawl())
     assert found == {name: f"damaged response: {', '.join(CASES[name].damage or ())}" for name in damaged}
+
+
+def test_a_missing_browser_is_reported_before_anything_is_written(run) -> None:  # type: ignore[no-untyped-def]
+    arguments = ["crawl", "dengue fever", "--seed", "http://127.0.0.1:8099/", *OPTIONS, "--render", "auto"]
+    ran = run(*arguments, "--browser", "no-such-browser")
+    assert ran.code == 2
+    assert "apt install chromium-headless-shell" in ran.err
+    assert not Path("dengue-fever").exists()

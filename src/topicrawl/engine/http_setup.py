@@ -14,6 +14,7 @@ from topicrawl.fetch.host_settings import build_host_session
 from topicrawl.fetch.http import HttpClient
 from topicrawl.fetch.http_settings import HttpSettings
 from topicrawl.fetch.polite import PoliteFetcher
+from topicrawl.fetch.rendering.browser import find_browser
 from topicrawl.fetch.rendering.page_renderer import PageRenderer, RenderLimits
 from topicrawl.models import FetchFunction
 from topicrawl.settings import Settings
@@ -68,6 +69,12 @@ async def open_fetcher(
             host_clients=host_clients if sessions else None,
             **options,
         )
+
+
+def check_browser(settings: Settings) -> None:
+    """Raise `SettingError` if the settings ask for rendering and there is no browser."""
+    if settings.render != "off":
+        find_browser(settings.browser)
 
 
 @asynccontextmanager
