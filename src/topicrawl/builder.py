@@ -32,6 +32,7 @@ from topicrawl.engine.context import CrawlContext, FindDuplicateFunction, OffLoo
 from topicrawl.engine.crawl import Crawl, build_seed_links
 from topicrawl.engine.http_setup import (
     build_http_settings,
+    build_warcinfo_fields,
     check_browser,
     get_host_delays,
     open_fetcher,
@@ -337,7 +338,7 @@ def _open_collection(
 ) -> Iterator[Collection]:
     """Open the collection after checking its identity and the free disk space."""
     with Collection(
-        directory, topic, facts, min_free=settings.min_free << 20, about=_build_warcinfo_fields(settings)
+        directory, topic, facts, min_free=settings.min_free << 20, about=build_warcinfo_fields(settings)
     ) as collection:
         check_identity(directory, collection.store.get_fact("identity"), facts["identity"])
         collection.check_space()
@@ -474,16 +475,6 @@ def _select_engines(settings: Settings, strategy: Strategy) -> list[SearchProvid
     if not settings.back_links and not settings.descriptions:
         return []
     return build_text_providers(settings.engine, build_engine_access(build_http_settings(settings), settings.searxng))
-
-
-def _build_warcinfo_fields(settings: Settings) -> dict[str, str]:
-    """Return the warcinfo fields that describe the crawler to readers of the archive."""
-    fields = {
-        "robots": "obey" if settings.robots else "ignore",
-        "http-header-user-agent": build_http_settings(settings).user_agent,
-        "operator": settings.contact,
-    }
-    return {name: text for name, text in fields.items() if text}
 
 
 async def _load_training_data(

@@ -98,3 +98,13 @@ async def open_rendering_fetch(settings: Settings, polite: PoliteFetcher) -> Asy
 def get_host_delays(settings: Settings) -> dict[str, float]:
     """Return the delays of the hosts with delays of their own."""
     return {name: host.delay for name, host in settings.hosts.items() if host.delay is not None}
+
+
+def build_warcinfo_fields(settings: Settings) -> dict[str, str]:
+    """Return the warcinfo fields that describe the crawler to readers of the archive."""
+    fields = {
+        "robots": "obey" if settings.robots else "ignore",
+        "http-header-user-agent": build_http_settings(settings).user_agent,
+        "operator": settings.contact,
+    }
+    return {name: text for name, text in fields.items() if text}
