@@ -51,6 +51,17 @@ def test_short_pages_stay_below_the_bound_without_a_change() -> None:
     assert count_nodes(source) < MAX_REPEATED_NODES
 
 
+@pytest.mark.parametrize("name", FORMATTING)
+@pytest.mark.parametrize("end", [">", " x>", "\n>", "\t>", "/>"])
+def test_all_spellings_of_formatting_elements_are_bounded(name: str, end: str) -> None:
+    for tag in (name, name.upper()):
+        source = "<p>" + f"<{tag}{end}" * 500 + "<p>x" * 3000 + f"</{tag}>"
+        changed = bound_repetition(source)
+        assert changed.startswith("<p><span")
+        assert changed.endswith("</span>")
+        assert changed == source.replace(f"<{tag}", "<span").replace(f"</{tag}", "</span")
+
+
 def test_text_and_links_of_a_changed_page_stay() -> None:
     source = f"<p>{open_elements('font')}One <a href=/x>link</a><b>s</b>.</font>" + "<p>word" * 3000
     assert bound_repetition(source) != source

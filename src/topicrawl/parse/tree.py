@@ -30,9 +30,10 @@ _FORMATTING_STARTS = [
     *("bi", "co", "fo", "no", "em", "sm", "st", "tt"),
     *(name + end for name in "bisu" for end in " \t\n\r\f/>"),
 ]
-_FORMATTING_TAG = re.compile(
-    r"<(/?)(?:b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)(?=[\s/>])", re.IGNORECASE | re.ASCII
-)
+_FORMATTING_NAMES = r"(?:b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)(?=[\s/>])"
+# Two patterns with constant replacements take 1.4 ms for a page of 160 KB, and one with a group 1.9 ms.
+_FORMATTING_START_TAG = re.compile(f"<{_FORMATTING_NAMES}", re.IGNORECASE | re.ASCII)
+_FORMATTING_END_TAG = re.compile(f"</{_FORMATTING_NAMES}", re.IGNORECASE | re.ASCII)
 _LOWER_CASE = 0x20  # the bit that distinguishes lower-case letters in ASCII
 _FORMATTING_TABLE = np.zeros((256, 256), np.bool_)  # whether two characters after "<" begin a formatting element
 for _start in _FORMATTING_STARTS:
@@ -71,7 +72,7 @@ def bound_repetition(source: str, encoded: bytes = b"") -> str:
         formatting_elements = min(_MAX_NESTING, _count_formatting_tags(data, tags))
         if len(tags) * formatting_elements > MAX_REPEATED_NODES:
             # A tag is renamed and not removed, because the characters around a removed tag could form a new one.
-            return _FORMATTING_TAG.sub(r"<\1span", source)
+            return _FORMATTING_END_TAG.sub("</span", _FORMATTING_START_TAG.sub("<span", source))
     return source
 
 
