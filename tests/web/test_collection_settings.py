@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.helpers.markers import LONG
 from tests.helpers.search_collections import create_collection, make_page
 from tests.helpers.web_client import WebClient, crawl_hostile_site, serve_collections
 
@@ -41,6 +42,7 @@ def test_settings_and_topic_are_edited(client: WebClient, tmp_path: Path) -> Non
     assert "night owls" in client.get("/").text
 
 
+@LONG
 def test_crawl_resumes_with_edited_words(tmp_path: Path) -> None:
     crawl_hostile_site(tmp_path / "owls")
     with serve_collections([tmp_path]) as client:
