@@ -85,9 +85,10 @@ def test_untried_hosts_are_worth_a_trial_again_when_the_good_pages_are_fetched()
         rates.record_visit(0.5, similarity)
         rates.learn(known, 0.5)
         values.append(float(rates.compute_novelty(new)[0]))
-    assert values[0] == 1.0
+    assert values[0] == 2.0
     assert values[40] == 0.0
-    assert values[-1] > 0.8 > 10 * float(rates.compute_novelty(known)[0])
+    assert values[-1] > 1.6 > 10 * float(rates.compute_novelty(known)[0])
+    assert rates.compute_novelty(new, 0.0).tolist() == [0.0], "without trust, only the mean reward counts"
     restored = GroupRates()
     restored.restore_state(json.loads(json.dumps(rates.get_state())))
     assert restored.compute_novelty(new).tolist() == rates.compute_novelty(new).tolist()

@@ -14,6 +14,8 @@ from topicrawl.models import JsonValue
 from topicrawl.serialization import PackedValues, pack_array, pack_numbers, pack_texts, unpack_array, unpack_texts
 
 _PRIOR_VISITS = 4.0  # number of prior visits at the base rate
+_GOOD_BASE_RATE = 0.1  # mean reward from which the known hosts are good enough
+_MIN_TRUST, _TRUST_SCALE = 0.15, 10.0  # topics with a trust of .25 or more in their vectors are subjects
 _GOOD_SIMILARITY = 0.2  # recent mean similarity to the topic from which the known hosts are good enough
 _RECENT_VISITS = 20.0  # time constant of the moving average of the similarity
 
@@ -127,13 +129,15 @@ class GroupRates:
         rates = (self._sums[:count] + _PRIOR_VISITS * base) / (self._counts[:count] + _PRIOR_VISITS) - base
         return rates.astype(np.float32)[groups]
 
-    def compute_novelty(self, groups: Ids) -> Floats:
-        """Return how much each group is worth a trial because the recent pages are not on the topic, from 0 to 1.
+    def compute_novelty(self, groups: Ids, trust: float = 1.0) -> Floats:
+        """Return how much each group is worth a trial because the known groups are poor, from 0 to 2.
 
-            novelty(g) = max(0, 1 − recent / .2) / (visits of g + 1)
+            novelty(g) = (2 · t · max(0, 1 − recent / .2) + (1 − t) · max(0, 1 − base / .1)) / (visits of g + 1)
 
         recent: the moving average of the similarity to the topic over about twenty visits. It is low before the first
-        good page, and falls when the crawl has fetched the good pages of the known hosts.
+        good page, and falls when the crawl has fetched the good pages of the known hosts. t: 10 · (trust − .15) for the
+        trust in the vectors of the topic, from 0 to 1. Hosts differ by subject, so other hosts are worth less for
+        topics that are kinds of pages, such as course home pages.
 
         >>> rates = GroupRates()
         >>> known, unknown = rates.get_numbers(["poor.example", "new.example"])
@@ -141,9 +145,11 @@ class GroupRates:
         ...     rates.record_visit(0.0)
         ...     rates.learn(np.array([known]), 0.0)
         >>> [round(float(value), 4) for value in rates.compute_novelty(np.array([known, unknown]))]
-        [0.1, 1.0]
+        [0.2, 2.0]
         """
-        scarcity = max(0.0, 1 - self._recent / _GOOD_SIMILARITY)
+        subject = min(1.0, max(0.0, _TRUST_SCALE * (trust - _MIN_TRUST)))
+        scarcity = 2 * subject * max(0.0, 1 - self._recent / _GOOD_SIMILARITY)
+        scarcity += (1 - subject) * max(0.0, 1 - self.base_rate / _GOOD_BASE_RATE)
         return (scarcity / (self._counts[groups] + 1)).astype(np.float32)
 
     def sample_deviations(self, groups: Ids) -> Floats:

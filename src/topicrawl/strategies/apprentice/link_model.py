@@ -50,7 +50,7 @@ _PROBABILITY_SCALE = 0.4  # similarity of a page that is relevant with certainty
 _SITE_WEIGHT = 0.5  # weight of the evidence on the other pages of the link's host
 _VARIANT_PENALTY = -10.0  # for a URL that is predicted to be another spelling of a known page
 _EXPLORATION = 0.1  # weight of the random deviation of a host's rate (exploration)
-_NOVELTY = 3.0  # weight of the novelty of a host
+_NOVELTY = 1.5  # weight of the novelty of a host
 _DEPTH_SCALE = 3.0  # scale: a depth of about twenty links counts as 1
 _MAX_LOG_ODDS = 100.0  # larger than that of any waiting URL; a fetched URL has −∞
 _MAX_DISTANCE = 5  # maximum distance to a relevant page; larger distances are equal
@@ -298,7 +298,8 @@ class LinkModel:
         self.regression.set_prior_weights(*self.term_rewards.compute_weights(self.group_rates.base_rate))
         known, neighbours, learned = self._compute_parts(rows, starts)
         neighbours = neighbours + _EXPLORATION * self.group_rates.sample_deviations(rows.groups[:, -1])
-        neighbours += _NOVELTY * self.group_rates.compute_novelty(rows.groups[:, -1])
+        trust = self._feature_extractor.topic_terms.trust
+        neighbours += _NOVELTY * self.group_rates.compute_novelty(rows.groups[:, -1], trust)
         best = self._penalise_variants(self.pool.aggregate_by_url(known + neighbours + learned))
         current = np.array(self.pool.frontier_scores)
         alive = best > 0

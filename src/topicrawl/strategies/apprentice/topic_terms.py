@@ -45,6 +45,11 @@ class TopicTerms:
         self._text_weights = np.zeros(0, np.float32)  # weight of a term in the meaning of a text; 0: meaningless
         self._affinities = np.zeros(0, np.float32)  # similarity in meaning to the topic
 
+    @property
+    def trust(self) -> float:
+        """Trust in the vectors of the topic, from 0 to 1."""
+        return self._meaning.trust
+
     def get_hashes(self, numbers: IntArray) -> Hashes:
         """Return the hashes of terms. New terms are added on demand, because most page terms are far from links."""
         if self.vocabulary.id_count > len(self._hashes):
