@@ -21,6 +21,8 @@ OPTIONS = ["--allow-net", "127.0.0.0/8", "--delay", "0", "--min-free", "0", "--p
 TOPIC = "dengue fever"
 #: Words of which each page gets three of its own.
 WORDS = "amber basalt cedar dolomite ember fjord garnet heather indigo juniper krill lagoon marble nectar orchid"
+#: One response for each kind of damage. All have the same text, so more of them would be recognised as a trap.
+MALFORMED = {f"/{case.damage[0]}": case for case in reversed(CASES.values()) if case.damage}
 APP = """fetch('/api/case.json', {headers: {'X-Requested-With': 'app'}}).then(reply => reply.json()).then(found => {
     document.getElementById('app').innerHTML = `<h1>${found.title}</h1><p>${found.text}</p><a href="/from-script">
     more dengue fever</a>`})"""
@@ -40,7 +42,7 @@ def write_page(name: str, links: str = "") -> bytes:
 
 def build_files() -> dict[str, Answer]:
     """Return the answers of the site by path."""
-    malformed = {f"/malformed/{number}": case.data for number, case in enumerate(CASES.values()) if case.damage}
+    malformed = {path: case.data for path, case in MALFORMED.items()}
     linked = [
         *("/wall", "/session", "/labelled-html.pdf", "/xhtml", "/octets", "/report.docx", "/late-charset", "/script"),
         *("/script-redirect", "/refresh", *malformed),
@@ -155,7 +157,7 @@ def test_every_kind_of_page_is_found_and_stored(run) -> None:  # type: ignore[no
         *("/labelled-html.pdf", "/xhtml", "/octets", "/report.docx"),  # with wrong media types
         *("/late-charset", "/find?q=%EC%E8%F0", "/sjis"),  # in other charsets
         *("/script", "/from-script", "/script-target", "/refreshed"),  # built by scripts
-        *(f"/malformed/{number}" for number, case in enumerate(CASES.values()) if case.damage),
+        *MALFORMED,
     }
     for path, name in (("/labelled-html.pdf", "pdf"), ("/report.docx", "docx"), ("/script", "built"), ("/xhtml", "x")):
         assert write_text(name) in texts[path]
