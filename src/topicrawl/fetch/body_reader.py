@@ -72,6 +72,7 @@ class BodyReader:
             return self._failure, f"status {self.status}" if self._failure else "", b""
         limit, truncate, encoding = self._limit, self._truncates, self._list_encodings(parser)
         raw = b"".join(parser.parts)
+        parser.parts = [raw]  # the pieces would take the same memory again while the body is decoded
         try:
             body = decode_body(raw, encoding, limit=limit, truncate=truncate)
         except DecodingError as error:
