@@ -333,6 +333,14 @@ def test_architecture_names_existing_files() -> None:
     assert [name for name in sorted(names) if not any((root / name).exists() for root in roots)] == []
 
 
+def test_architecture_names_existing_functions() -> None:
+    text = ARCHITECTURE.read_text("utf-8").partition("\n## Where to change")[2]
+    names = {name for name in re.findall(r"`(?:\w+\.)?(\w+)\(\)`", text) if "NAME" not in name}
+    files = [path for folder in ("src", "tests", "tools") for path in (ROOT / folder).rglob("*") if path.is_file()]
+    source = "\n".join(path.read_text("utf-8") for path in files if path.suffix in (".py", ".lua", ".js"))
+    assert sorted(names - set(re.findall(r"\b(?:def|class|function) (\w+)", source))) == []
+
+
 def test_architecture_lists_the_import_layers() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
     section = ARCHITECTURE.read_text("utf-8").partition("\n## Import layers\n")[2].partition("\n## ")[0]

@@ -98,7 +98,7 @@ class _MetricsRequestHandler(MetricsHandler):
             self.send_error(404, "not found: use /metrics or /health")
 
     def do_HEAD(self) -> None:
-        """Send the header of an answer to GET."""
+        """Answer a HEAD request with the headers of the GET response."""
         if self.path.partition("?")[0] in ("/metrics", "/health"):
             self._send_header()
         else:

@@ -78,7 +78,7 @@ _PROGRESS_INTERVAL = {True: 0.5, False: 5.0}  # seconds between two lines of pro
     type=click.Choice(["gz", "zst"]),
     help="Compression of jsonl and csv. [default: by the extension of --out]",
 )
-@click.option("--card/--no-card", default=True, help="Write a dataset card next to the export. [default: --card]")
+@click.option("--card/--no-card", default=True, help="Write a data card next to the export. [default: --card]")
 @click.option("--force", is_flag=True, help="Replace an existing export.")
 @click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON.")
 def export_command(directory: Path, **options: Any) -> None:

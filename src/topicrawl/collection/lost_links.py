@@ -18,7 +18,8 @@ from topicrawl.models import Failure
 from topicrawl.urls import fingerprint
 
 _FAILURES = frozenset(failure.value for failure in Failure)
-#: Failures after which a link may be fetched successfully: the original of a duplicate may be lost.
+#: Failures after which another fetch may succeed. `DUPLICATE` is one of them, because the stored original may have been
+#: lost in the crash.
 _REPEATABLE_FAILURES = TRANSIENT_FAILURES | {Failure.DUPLICATE}
 _SELECT_VISITS = f"""
     SELECT v.id, coalesce(v.failure, '') FROM json_each(?) j JOIN visits v ON v.id = j.value WHERE {NOT_FORGOTTEN}

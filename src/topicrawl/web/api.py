@@ -58,7 +58,7 @@ class JsonBody:
         return value
 
     def get_number(self, name: str, default: float) -> float:
-        """Return a numeric field, or the default. Raise `UsageError` if it is no number or too large."""
+        """Return a numeric field, or the default. Raise `UsageError` if it is not a number or too large."""
         value = self._fields.get(name, default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e9:
             raise UsageError(f"{name} must be a number")

@@ -110,7 +110,8 @@ class CollectionRegistry:
     def get_movable_directory(self, name: str) -> Path:
         """Return the directory of a collection that may be renamed or removed. Raise `UsageError` if it may not.
 
-        A directory that was named when the server started may not, because the server would lose it.
+        A directory given to `topicrawl serve` itself cannot be renamed or removed, because the server would no longer
+        find it.
         """
         directory = self.get_directory(name)
         if directory in self._directories:

@@ -19,7 +19,7 @@ from topicrawl.web.new_crawls import (
     FORM_FIELDS,
     MAX_TEXT,
     describe_crawl,
-    find_starting,
+    find_starting_crawls,
     get_empty_form,
     list_form_choices,
     parse_request,
@@ -88,16 +88,16 @@ def build_home_values(site: Site) -> dict[str, Any]:
     return {
         "groups": group_rows(rows),
         "broken": broken,
-        "started": _list_starting(site),
+        "started": _list_starting_crawls(site),
         "home": site.collections.crawl_home,
     }
 
 
-def _list_starting(site: Site) -> list[tuple[str, bool, str]]:
-    """Return name, whether it is running, and the output of each crawl whose collection does not exist yet."""
+def _list_starting_crawls(site: Site) -> list[tuple[str, bool, str]]:
+    """List the crawls whose collection does not exist yet: name, whether the process runs, and its output."""
     return [
         (name, process.is_running, hide_path(directory, process.read_output()))
-        for name, (directory, process) in find_starting(site).items()
+        for name, (directory, process) in find_starting_crawls(site).items()
     ]
 
 

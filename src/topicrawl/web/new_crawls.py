@@ -111,7 +111,7 @@ def show_starting(site: Site, name: str) -> Response | None:
 
     If the crawl could not start, the page shows its error and the form with the input of the user.
     """
-    found = find_starting(site).get(name)
+    found = find_starting_crawls(site).get(name)
     if found is None:
         return None
     directory, process = found
@@ -128,7 +128,7 @@ def show_starting(site: Site, name: str) -> Response | None:
     )
 
 
-def find_starting(site: Site) -> dict[str, tuple[Path, CrawlProcess]]:
+def find_starting_crawls(site: Site) -> dict[str, tuple[Path, CrawlProcess]]:
     """Return the crawls of this server whose collections do not exist, by name: still starting, or failed."""
     existing = set(site.collections.list_directories().values())
     return {

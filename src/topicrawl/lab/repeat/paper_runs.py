@@ -44,7 +44,11 @@ class RepeatOptions:
     def build_config(
         self, strategies: Sequence[str], fetches: int, *, judged: int, examples: int = 20
     ) -> ComparisonConfig:
-        """Return the configuration of the runs. `fetches` and `examples` are the numbers in the paper."""
+        """Return the configuration of the runs.
+
+        `fetches` and `examples` are the numbers in the paper; the options of the same names replace them. `judged` is the
+        number of pages judged relevant per task, for the measures of the paper (0: none).
+        """
         return ComparisonConfig(
             self.webs,
             strategies,

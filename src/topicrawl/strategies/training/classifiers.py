@@ -1,7 +1,7 @@
 """Link classifiers over attribute values: naive Bayes, a linear support vector machine or a neural network.
 
-Safran et al. 2012 use naive Bayes and name the other two as future work. Naive Bayes sees each attribute as yes or no:
-above its threshold or not. The other two see the values. All train on the same rows.
+Safran et al. 2012 use naive Bayes and name the other two as future work. Naive Bayes uses each attribute as a
+boolean: whether it is above its threshold. The other two use the values. All train on the same rows.
 """
 
 from __future__ import annotations
