@@ -29,7 +29,7 @@ FindDuplicateFunction: TypeAlias = Callable[[Page], DuplicateMatch | None]
 
 
 class DocumentReader(Protocol):
-    """Converts documents (PDF, EPUB, archives, …) to a format that the page parser can read."""
+    """Convert documents (PDF, EPUB, archives, …) to a format that the page parser can read."""
 
     def is_document(self, response: Response) -> bool:
         """Return whether a response is a document. This is called for every response and must be fast."""
@@ -39,7 +39,7 @@ class DocumentReader(Protocol):
 
 
 class OffLoopParser(Protocol):
-    """Parses pages that would block the event loop for too long."""
+    """Parse pages that would block the event loop for too long."""
 
     def is_costly(self, response: Response) -> bool:
         """Return whether a response must be parsed here. This is called for every response and must be fast."""

@@ -22,7 +22,7 @@ _MAX_DOMAINS = 1000  # domains whose next turns are stored
 
 @dataclass
 class LeaseFilter:
-    """Leases links from the frontier under the rules for traps and domains."""
+    """Lease links from the frontier under the rules for traps and domains."""
 
     _next_turns: dict[str, float] = field(default_factory=dict)  # domain → last turn given to one of its hosts
 

@@ -46,7 +46,7 @@ class ParseRequest(NamedTuple):
 
 
 class RequestParser:
-    """Parses the responses of requests, with one cache for all of them."""
+    """Parse the responses of requests, with one cache for all of them."""
 
     def __init__(self) -> None:
         self._cache = ParserCache()

@@ -66,7 +66,7 @@ class PageProfile:
 
 
 class PageEvidenceExtractor:
-    """Extracts the evidence for one topic in one language.
+    """Extract the evidence for one topic in one language.
 
     The weights of a page's terms are (1 + ln f) · idf, where f counts a term three times in the title and twice in
     headings.

@@ -22,7 +22,7 @@ _LENGTH_PREFIX_BYTES = 8  # bytes of the length prefix of a message
 
 
 class Indexer(Protocol):
-    """Updates the search indexes of collections. Only `stop` is thread-safe."""
+    """Update the search indexes of collections. Only `stop` is thread-safe."""
 
     def index_slice(self, directory: Path, index_directory: Path | None = None) -> int:
         """Index at most `SLICE_SIZE` missing pages of a collection and return how many were added.
@@ -39,7 +39,7 @@ class Indexer(Protocol):
 
 
 class InProcessIndexer:
-    """Updates indexes in this process."""
+    """Update indexes in this process."""
 
     def __init__(self) -> None:
         self._writers: dict[Path, IndexWriter] = {}
@@ -68,7 +68,7 @@ class InProcessIndexer:
 
 
 class SubprocessIndexer:
-    """Updates indexes in a subprocess, which starts with the first update and ends with this process."""
+    """Update indexes in a subprocess, which starts with the first update and ends with this process."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None

@@ -327,8 +327,8 @@ class EngineSnapshot:
     def count_facets(self, query: tantivy.Query) -> dict[str, dict[str, int]]:
         """Count the matching pages by facet.
 
-        The result contains the most frequent values of each of `TEXT_FACETS`, and the non-empty bands of `relevance`, named
-        by their lower bound, such as `0.50`.
+        The result contains the most frequent values of each of `TEXT_FACETS`, and the non-empty bands of `relevance`,
+        named by their lower bound, such as `0.50`.
         """
         request: dict[str, Any] = {name: {"terms": {"field": name, "size": _MAX_FACET_VALUES}} for name in TEXT_FACETS}
         borders = (0.0, *_RELEVANCE_BANDS, 1.01)

@@ -19,7 +19,7 @@ Snippet = tuple[tuple[str, bool], ...]
 
 
 class SnippetBuilder:
-    """Builds the snippets of all hits of one query, with a cache of stems that the hits share.
+    """Build the snippets of all hits of one query, with a cache of stems that the hits share.
 
     >>> SnippetBuilder({"owl"}).build("At night all owls hunt.", "en")
     (('At night all ', False), ('owls', True), (' hunt.', False))

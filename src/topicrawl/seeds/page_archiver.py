@@ -23,7 +23,7 @@ _MAX_REDIRECTS = 5  # maximum number of redirects that the polite fetcher return
 
 @dataclass
 class PageArchiver:
-    """Fetches pages and stores them in the archive of a folder."""
+    """Fetch pages and store them in the archive of a folder."""
 
     folder: Path
     fetch: FetchFunction

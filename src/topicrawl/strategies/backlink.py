@@ -15,7 +15,7 @@ from topicrawl.urls import fingerprint
 
 @dataclass
 class BacklinkCount(Strategy):
-    """Scores a link by the number of fetched pages that link to its URL.
+    """Score a link by the number of fetched pages that link to its URL.
 
         priority(i) = n / (n + 1)
 

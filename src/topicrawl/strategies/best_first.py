@@ -16,7 +16,7 @@ from topicrawl.strategies.base import Strategy
 
 @dataclass
 class BestFirst(Strategy):
-    """Scores a link by the mean similarity of its page and its anchor text to the topic.
+    """Score a link by the mean similarity of its page and its anchor text to the topic.
 
         Priority(i) = (similarity(pᵢ, q) + similarity(aᵢ, q)) / 2                                    (7)
 
@@ -70,7 +70,7 @@ class BestFirst(Strategy):
 
 @dataclass
 class BestFirstPage(BestFirst):
-    """Gives all links of a page the similarity of the page to the topic.
+    """Give all links of a page the similarity of the page to the topic.
 
     Priority(i) = similarity(pᵢ, q)                                                                  (2)
     """
@@ -84,7 +84,7 @@ class BestFirstPage(BestFirst):
 
 @dataclass
 class BestFirstAnchor(BestFirst):
-    """Scores a link by the similarity of its anchor text to the topic.
+    """Score a link by the similarity of its anchor text to the topic.
 
     Priority(i) = similarity(aᵢ, q)                                                                  (2)
     """

@@ -11,7 +11,7 @@ from topicrawl.strategies.base import Strategy
 
 @dataclass
 class BreadthFirst(Strategy):
-    """Fetches links in the order in which the crawl finds them.
+    """Fetch links in the order in which the crawl finds them.
 
         priority(i) = constant
 

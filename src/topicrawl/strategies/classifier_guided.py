@@ -28,7 +28,7 @@ ParentsLookup = Callable[[str], Sequence[Link]]
 
 @dataclass
 class ClassifierGuidedStrategy(Strategy):
-    """Scores links with a classifier that is trained on the links to example pages."""
+    """Score links with a classifier that is trained on the links to example pages."""
 
     required_inputs: ClassVar[tuple[str, ...]] = ("words", "examples")
     attributes: ClassVar[tuple[str, ...]]  # column names of the training set

@@ -15,7 +15,7 @@ from topicrawl.strategies.training.training_data import TrainingData, read_text_
 
 @dataclass
 class ContextGraph(Strategy):
-    """Scores a link by the estimated number of links between its page and relevant pages (context graph).
+    """Score a link by the estimated number of links between its page and relevant pages (context graph).
 
         priority(i) = (N + 1 − layer(p) + P(layer | p)) / (N + 2)
 

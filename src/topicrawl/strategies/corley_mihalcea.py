@@ -14,7 +14,7 @@ from topicrawl.topic import Topic
 
 @dataclass
 class CorleyMihalcea(TermSimilarityStrategy):
-    """Scores a link by how well the words of its anchor text and of the topic match each other pairwise.
+    """Score a link by how well the words of its anchor text and of the topic match each other pairwise.
 
         Priority(i) = ½ · (Σⱼ maxₖ sim(tⱼ, tₖ)·idfⱼ / Σⱼ idfⱼ  +  Σₖ maxⱼ sim(tⱼ, tₖ)·idfₖ / Σₖ idfₖ)
 

@@ -18,7 +18,7 @@ from topicrawl.topic import Topic
 
 @dataclass
 class Ehrig(TermSimilarityStrategy):
-    """Scores a link by the distance between the words of its anchor text and the topic's words in the ontology.
+    """Score a link by the distance between the words of its anchor text and the topic's words in the ontology.
 
         Priority(i) = Σⱼ Σₖ sim(tⱼ, tₖ) · wij · wqk,   sim(tⱼ, tₖ) = df^sp(tⱼ, tₖ)                  (8, 3)
 

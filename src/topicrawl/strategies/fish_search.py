@@ -15,7 +15,7 @@ from topicrawl.strategies.base import Strategy
 
 @dataclass
 class FishSearch(Strategy):
-    """Prefers links of relevant pages and ends a path after `depth` irrelevant pages in a row.
+    """Prefer links of relevant pages and end a path after `depth` irrelevant pages in a row.
 
         potential(child) = 1    for the first α·width links of a relevant page,
                            .5   for the first width links of another page,

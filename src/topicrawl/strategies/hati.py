@@ -45,7 +45,7 @@ class HatiEvidence(NamedTuple):
 
 @dataclass
 class Hati(ClassifierGuidedStrategy):
-    """Scores a link by the naive Bayes probability that it is relevant, from parents, description, anchor and context.
+    """Score a link by the naive Bayes probability that it is relevant, from parents, description, anchor and context.
 
         P(Relevant | X) = P(X | Relevant) · P(Relevant) / Σ over both classes
 

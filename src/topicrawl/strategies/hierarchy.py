@@ -11,7 +11,7 @@ from topicrawl.strategies.base import Strategy
 
 @dataclass
 class UrlHierarchy(Strategy):
-    """Prefers links whose URL is higher in its site: home pages first, short paths before long ones.
+    """Prefer links whose URL is higher in its site: home pages first, short paths before long ones.
 
         priority(i) = 1 / (1 + parts of the path of i)
 

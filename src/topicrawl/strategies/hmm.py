@@ -25,7 +25,7 @@ _MIN_VALUES = {"clusters": 2, "levels": 2, "neighbours": 1, "sessions": 1, "page
 
 @dataclass
 class HiddenMarkovStrategy(Strategy):
-    """Scores a link by the probability that it leads to a relevant page, given the pages on the path to it.
+    """Score a link by the probability that it leads to a relevant page, given the pages on the path to it.
 
         priority(i) = a(L₀, t+1) = Σⱼ a(Lⱼ, t)·aⱼ₀,   a(Lⱼ, t) = b(j, cₜ) · Σᵢ a(Lᵢ, t-1)·aᵢⱼ / (sum over j)   (5, 6)
 
@@ -159,7 +159,7 @@ class HiddenMarkovStrategy(Strategy):
 
 @dataclass
 class HiddenMarkovXMeansStrategy(HiddenMarkovStrategy):
-    """Scores a link by the probability that it leads to a relevant page, with clusters from X-means.
+    """Score a link by the probability that it leads to a relevant page, with clusters from X-means.
 
         priority(i) = a(L₀, t+1), as for `hmm`
 

@@ -15,7 +15,7 @@ from topicrawl.strategies.hmm import HiddenMarkovStrategy
 
 @dataclass
 class HybridStrategy(HiddenMarkovStrategy):
-    """Scores a link by the mean of the hidden Markov model and the similarity of its page to the relevant pages.
+    """Score a link by the mean of the hidden Markov model and the similarity of its page to the relevant pages.
 
         priority(pᵢ) = (similarity(pᵢ, c) + priority_hmm(pᵢ)) / 2                                    (11)
 
@@ -43,7 +43,7 @@ class HybridStrategy(HiddenMarkovStrategy):
 
 @dataclass
 class HybridAnchorStrategy(HybridStrategy):
-    """Scores a link by the mean of the hidden Markov model and the similarity of page and anchor to relevant pages.
+    """Score a link by the mean of the hidden Markov model and the similarity of page and anchor to relevant pages.
 
         priority(aᵢ) = (priority_hmm(pᵢ) + (similarity(pᵢ, c) + similarity(aᵢ, c)) / 2) / 2          (12)
 

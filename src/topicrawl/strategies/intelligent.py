@@ -33,7 +33,7 @@ class IntelligentState(Struct, frozen=True):
 
 @dataclass
 class IntelligentCrawler(Strategy):
-    """Scores a link by the words, URLs, parents and siblings that relevant pages had so far in the crawl.
+    """Score a link by the words, URLs, parents and siblings that relevant pages had so far in the crawl.
 
         I(E) = P(C | E) / P(C)
         log I = w_c · log I_c + w_u · log I_u + w_l · log I_l + w_s · log I_s        priority = I / (1 + I)

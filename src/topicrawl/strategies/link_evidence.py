@@ -79,7 +79,7 @@ def split_host_compounds(host: str, lexicon: LanguageLexicon) -> list[str]:
 
 
 class EvidenceExtractor:
-    """Extracts the evidence about links from a page.
+    """Extract the evidence about links from a page.
 
     `expanded_table` matches WordNet synonyms too, as the paper does for URLs and anchor texts. `exact_table` matches
     only the keywords. On pages and around links, a keyword counts only if it is among the `k` terms with the largest

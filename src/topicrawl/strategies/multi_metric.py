@@ -38,7 +38,7 @@ class MultiMetricState(Struct, frozen=True):
 
 @dataclass
 class MultiMetricStrategy(Strategy):
-    """Scores a link by the mean score that several metrics give the pages that link to it.
+    """Score a link by the mean score that several metrics give the pages that link to it.
 
         Score(link) = (score(p₁) + … + score(pₙ)) / n
 

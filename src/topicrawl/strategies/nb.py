@@ -41,7 +41,7 @@ ATTRIBUTES: tuple[str, ...] = ("url_words", "anchor", "parents", "surrounding")
 
 @dataclass
 class Nb4(ClassifierGuidedStrategy):
-    """Follows links that naive Bayes predicts relevant from four attributes, and other links for up to two pages.
+    """Follow links that naive Bayes predicts relevant from four attributes, and other links for up to two pages.
 
         P(X | Relevant) · P(Relevant) > P(X | Irrelevant) · P(Irrelevant)                            (3)
 

@@ -12,7 +12,7 @@ from topicrawl.strategies.base import Strategy
 
 @dataclass
 class OutlinkCount(Strategy):
-    """Scores a link by the number of links on its page, so directories and link lists come first.
+    """Score a link by the number of links on its page, so directories and link lists come first.
 
         priority(i) = n / (n + half)
 

@@ -28,7 +28,7 @@ class PageRankState(Struct, frozen=True):
 
 @dataclass
 class PageRank(Strategy):
-    """Scores a link by the PageRank of its URL in the graph of all pages and links found so far.
+    """Score a link by the PageRank of its URL in the graph of all pages and links found so far.
 
         R(p) = (1 − d) + d · Σ R(t) / c(t)        priority(p) = R(p) / (R(p) + 1)
 

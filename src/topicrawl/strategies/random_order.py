@@ -16,7 +16,7 @@ _HASH_RANGE = 2**64
 
 @dataclass
 class RandomOrder(Strategy):
-    """Fetches links in a pseudo-random order that is independent of their content.
+    """Fetch links in a pseudo-random order that is independent of their content.
 
         priority(i) = xxh64(url of i, seed) / 2⁶⁴
 

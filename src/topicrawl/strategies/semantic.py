@@ -39,7 +39,7 @@ def load_ontology(path: str, topic: Topic, strategy_name: str) -> Ontology:
 
 @dataclass
 class SemanticStrategy(Strategy):
-    """Scores a link by the semantic similarity of its anchor text, and optionally its page, to the topic."""
+    """Score a link by the semantic similarity of its anchor text, and optionally its page, to the topic."""
 
     family = "semantic"
 

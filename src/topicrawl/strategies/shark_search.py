@@ -15,7 +15,7 @@ from topicrawl.strategies.base import Strategy
 
 @dataclass
 class SharkSearch(Strategy):
-    """Scores a link by an inherited score and by its anchor text or the text around it.
+    """Score a link by an inherited score and by its anchor text or the text around it.
 
         potential     = γ · inherited + (1 − γ) · neighbourhood
         inherited     = δ · sim(q, page)          if the page has any similarity,

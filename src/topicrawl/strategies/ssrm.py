@@ -18,7 +18,7 @@ from topicrawl.topic import Topic
 
 @dataclass
 class Ssrm(TermSimilarityStrategy):
-    """Scores a link by the similarity of its anchor text to the topic in the Semantic Similarity Retrieval Model.
+    """Score a link by the similarity of its anchor text to the topic in the Semantic Similarity Retrieval Model.
 
         Priority(i) = Σₖ Σⱼ sim(tₖ, tⱼ)·wik·wqj / Σₖ Σⱼ wik·wqj,   sim = exp(−a·L)·tanh(b·H)             (9, 4)
 

@@ -21,7 +21,7 @@ from topicrawl.strategies.training.training_data import TrainingData, read_text_
 
 @dataclass
 class SummaryStrategy(Strategy):
-    """Gives all links of a page the score of the page's summary, without hidden, tiny or repeated text.
+    """Give all links of a page the score of the page's summary, without hidden, tiny or repeated text.
 
         Priority(i) = S / (1 + S),   S = D · Sim,   Sim = Σⱼ wqⱼ · tfⱼ,   D = Ns / N                    (2, 3, 4)
 

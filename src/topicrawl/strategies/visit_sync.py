@@ -13,7 +13,7 @@ _CONTEXT_FIELDS = ("before", "after", "sentence", "heading", "tag_path")
 
 
 class VisitSync:
-    """Exports the visits of one worker and replays the visits of the others.
+    """Export the visits of one worker and replay the visits of the others.
 
     Every worker receives every visit, so several workers could rescore the same link. `is_own_url` selects the URLs
     that this worker rescores.

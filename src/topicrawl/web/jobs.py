@@ -36,7 +36,7 @@ class CommandJob:
 
 @dataclass
 class JobRunner:
-    """Runs jobs in background threads, at most one of each name at a time."""
+    """Run jobs in background threads, at most one of each name at a time."""
 
     _jobs: dict[str, CommandJob] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)

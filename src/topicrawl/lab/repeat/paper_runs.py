@@ -46,8 +46,8 @@ class RepeatOptions:
     ) -> ComparisonConfig:
         """Return the configuration of the runs.
 
-        `fetches` and `examples` are the numbers in the paper; the options of the same names replace them. `judged` is the
-        number of pages judged relevant per task, for the measures of the paper (0: none).
+        `fetches` and `examples` are the numbers in the paper; the options of the same names replace them. `judged` is
+        the number of pages judged relevant per task, for the measures of the paper (0: none).
         """
         return ComparisonConfig(
             self.webs,

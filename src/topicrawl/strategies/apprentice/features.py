@@ -55,7 +55,7 @@ class _LinkTerms(NamedTuple):
 
 
 class FeatureExtractor:
-    """Extracts link features with respect to a topic."""
+    """Extract link features with respect to a topic."""
 
     def __init__(self, vsm: Vsm) -> None:
         self._vsm = vsm

@@ -100,7 +100,7 @@ class LinkModelState(Struct, frozen=True):
 
 
 class LinkModel:
-    """Scores links and learns from visits.
+    """Score links and learn from visits.
 
     The reward of a page depends on the relevance that the judge of the crawl gives it. `has_cosine_judge` says that the
     relevance is a cosine similarity, which is smaller than a probability.

@@ -22,7 +22,7 @@ _MIN_THRESHOLD, _MAX_THRESHOLD = 0.08, 0.25
 
 
 class RewardFunction:
-    """Maps a similarity to a reward from 0 to 1.
+    """Map a similarity to a reward from 0 to 1.
 
         reward(c) = (s(c) − s(0)) / (1 − s(0)),   s(c) = 1 / (1 + exp(−25·(c − c₀)))
 

@@ -36,7 +36,7 @@ class ApprenticeState(Struct, frozen=True):
 
 @dataclass
 class Apprentice(Strategy):
-    """Scores a link by its texts and adjusts the score by what similar links have led to so far.
+    """Score a link by its texts and adjust the score by what similar links have led to so far.
 
         score = 1 / (1 + exp(−z)),   z = ⟨w₀, known⟩ + ⟨w₁, rates⟩ + Σᵢ wᵢ / √n
 

@@ -44,7 +44,7 @@ class PathModelConfig:
 
 
 class PathModel:
-    """Assigns pages to clusters, and holds the hidden Markov model over levels and clusters."""
+    """Assign pages to clusters, and hold the hidden Markov model over levels and clusters."""
 
     def __init__(self, state: Mapping[str, Any], lexicon: LanguageLexicon) -> None:
         from topicrawl.ml.nearest_neighbours import NearestNeighbours

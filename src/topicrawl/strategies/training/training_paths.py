@@ -78,7 +78,7 @@ class TrainingPaths:
 
 
 class TrainingPathCollector:
-    """Collects paths from the training data within the limits. `judge` scores unlabelled pages, by default `vsm`."""
+    """Collect paths from the training data within the limits. `judge` scores unlabelled pages, by default `vsm`."""
 
     def __init__(
         self, training_data: TrainingData, vsm: Vsm, limits: PathLimits, *, judge: Relevance | None = None
