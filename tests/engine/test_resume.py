@@ -23,6 +23,7 @@ from topicrawl.doctor.finding import CheckLimits, Finding, FindingState
 from topicrawl.frontier.base import FrontierRules, Offer
 from topicrawl.frontier.sqlite.frontier import SqliteFrontier
 from topicrawl.models import Link, Priority
+from topicrawl.urls import fingerprint
 
 PAGES, FIRST = 24, 5
 SEED = "/old"  # redirects to page 0
@@ -111,9 +112,9 @@ def test_a_lost_redirect_is_followed_again(tmp_path: Path) -> None:
         assert list_faults(directory) == []
 
 
-async def reopen_link(directory: Path, url: str) -> None:
+async def reopen_link(directory: Path, url: str, score: float = 0.5) -> None:
     frontier = SqliteFrontier(directory / "frontier.sqlite", FrontierRules(), time.time)
-    await frontier.reopen([Offer(Link(url), Priority(0.5))])
+    await frontier.reopen([Offer(Link(url), Priority(score))])
     await frontier.close()
 
 
@@ -133,6 +134,25 @@ def test_the_target_of_a_stored_redirect_is_not_fetched_on_its_own(tmp_path: Pat
         asyncio.run(reopen_link(directory, f"{site}/0"))
         crawl_site(directory, site)
         assert fetched_pages(requests) == []
+        assert list_faults(directory) == []
+
+
+def test_a_redirect_does_not_replace_a_stored_page_that_is_incomplete(tmp_path: Path) -> None:
+    directory = tmp_path / "crawl"
+    with finished_crawl(directory) as (site, _):
+        store = CollectionStore(directory / "topicrawl.sqlite")
+        direct = (f"{site}/0", fingerprint(f"{site}/0"))
+        store.db.execute("UPDATE visits SET requested = ?, id = ? WHERE step = 1", direct)
+        store.close()
+        asyncio.run(reopen_link(directory, f"{site}/0"))
+        asyncio.run(reopen_link(directory, f"{site}{SEED}", 5.0))  # fetched first
+        crawl_site(directory, site)
+        store = CollectionStore(directory / "topicrawl.sqlite", readonly=True)
+        assert store.query_rows("SELECT step FROM pages WHERE url = ?", (f"{site}/0",)) == [(1,)]
+        assert store.query_rows("SELECT failure FROM visits WHERE requested = ?", (f"{site}{SEED}",)) == [
+            ("duplicate",)
+        ]
+        store.close()
         assert list_faults(directory) == []
 
 

@@ -32,6 +32,9 @@ async def process_response(context: CrawlContext, link: Link, parsed: ParsedResp
     if response.final_url != link.url:
         known = await context.frontier.get_entry(response.final_url)
         is_known = known is not None and (known.state == "leased" or known.reason == FETCHED)
+        if known is not None and known.state == "waiting":
+            # A killed run stored the page; it will be read from the archive when its own link is leased.
+            is_known = context.sink.find_stored_step(known.link) is not None
         if is_known and not context.sink.owns_page(link, response.final_url):
             detail = f"redirects to {response.final_url}, which is already stored"
             return ResponseOutcome(None, Failure.DUPLICATE, detail, response.final_url)
