@@ -1,7 +1,8 @@
 """Worker processes that execute the runs of a comparison. Requests and answers are lines of JSON.
 
 A worker executes each run in a forked child process. The peak memory of a run therefore does not depend on earlier
-runs, and a crash ends only that run. `run_requests` starts the workers. A worker exits when its standard input ends.
+runs, and a crash ends only that run. `run_requests` starts the workers. A worker exits when its standard input ends. If
+its parent process is killed, the worker ends within a second, also during a run.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from contextlib import suppress
 from typing import IO, Any
 
 _MAX_LINE_BYTES = 64 << 20  # bytes; a request lists all targets of its run
+_CHECK_SECONDS = 1.0  # seconds between two checks whether the parent process exists
 _MAXRSS_PER_KIB = 1024 if sys.platform == "darwin" else 1  # ru_maxrss is in bytes on macOS and in kibibytes elsewhere
 
 WorkerRequest = Mapping[str, Any]
@@ -87,6 +89,7 @@ def main() -> None:
     from topicrawl.lab import run
 
     strategies.list_strategies()  # import the strategies once, before the first fork
+    _end_with_parent()
     for line in sys.stdin.buffer:
         answer = _run_in_child(run.execute_request, json.loads(line))
         if answer is None:
@@ -98,6 +101,18 @@ def main() -> None:
             # The parent process was killed. Redirect stdout, because the interpreter flushes it again at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             return
+
+
+def _end_with_parent() -> None:
+    """End this process group when the parent process no longer exists. Forked children do not inherit the timer."""
+    parent = os.getppid()
+
+    def check_parent(number: int, frame: object) -> None:
+        if os.getppid() != parent:
+            os.killpg(0, signal.SIGTERM)
+
+    signal.signal(signal.SIGALRM, check_parent)
+    signal.setitimer(signal.ITIMER_REAL, _CHECK_SECONDS, _CHECK_SECONDS)
 
 
 def _run_in_child(execute: Any, request: WorkerRequest) -> WorkerAnswer | None:
