@@ -69,11 +69,10 @@ def render_strategies() -> str:
         "# Strategies\n\nSelect a strategy with `--strategy name` or `--strategy name:parameter=value,…`.\n\n"
         "The column *needs* lists the required inputs: words of the topic, example pages, browsing sessions. If both "
         "examples and sessions are listed, one of them is sufficient. The column *cost* is the CPU time in "
-        "milliseconds per page for the whole crawl loop, including parsing, on the sample web. Pages of the web are "
-        "larger, and cost more: on manuals, encyclopedia articles and university pages (31, 35 and 4 KB), "
-        "`tools/measure_costs.py` measured 4.6 ms for `best_first`, 5.4 for `random`, 6.4 for `breadth_first`, 7.3 for "
-        "`apprentice` and 8.7 for `multi_metric`, on a machine with other load. The others have not been measured "
-        "there yet. Archive, store and frontier of a live crawl are not included.\n\n"
+        "milliseconds per page for the whole crawl loop, including parsing: the mean of three recorded webs with "
+        "manuals, encyclopedia articles and university pages (31, 35 and 4 KB on average). `tools/measure_costs.py` "
+        "measured it on a machine with other load, so use it only to compare strategies. Archive, store and frontier "
+        "of a live crawl are not included.\n\n"
     )
     text += "| name | family | paper | needs | cost | parameters | description |\n|---|---|---|---|---|---|---|\n"
     for kind in strategies.list_strategies().values():

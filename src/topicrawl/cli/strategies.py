@@ -21,7 +21,7 @@ class StrategyDescription:
     inputs: tuple[str, ...]
     parameters: dict[str, object]
     sentence: str
-    cost: float | None  # CPU milliseconds per page on the synthetic web; None for a strategy from a plugin
+    cost: float | None  # CPU milliseconds per page on recorded webs; None for a strategy from a plugin
 
 
 def describe_strategy(kind: type[Strategy]) -> StrategyDescription:
@@ -42,8 +42,8 @@ def describe_strategy(kind: type[Strategy]) -> StrategyDescription:
 def strategies_command(as_json: bool) -> None:
     """List the crawling strategies with their parameters, required inputs and costs.
 
-    The cost is the CPU time of the whole crawl loop per page, including parsing, measured on a synthetic web. It
-    depends on the machine and on the pages, so use it only to compare strategies.
+    The cost is the CPU time of the whole crawl loop per page, including parsing, measured on recorded
+    webs. It depends on the machine and on the pages, so use it only to compare strategies.
 
     \b
     Use one with:
