@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Run
 from tests.helpers.live_site import live_site, make_chain_site
+from tests.helpers.markers import LONG
 
 from topicrawl import Settings, Topic, open_crawl
 
@@ -52,6 +53,7 @@ def run_session(steps: Any, *arguments: str) -> None:
     asyncio.run(asyncio.wait_for(run(), 120))
 
 
+@LONG
 def test_an_assistant_searches_reads_and_starts_a_crawl(tmp_path: Path) -> None:
     with live_site(make_chain_site(9)) as (address, asked):
         asyncio.run(crawl(tmp_path / "dengue", address))

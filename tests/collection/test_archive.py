@@ -14,6 +14,7 @@ from random import Random
 
 import pytest
 from msgspec.structs import replace
+from tests.helpers.markers import LONG
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
 from topicrawl.collection.archive import RecordLocation, WarcArchive
@@ -141,6 +142,7 @@ def test_all_behind_the_last_known_spot_is_cut(tmp_path: Path) -> None:
     assert archive.write_fetch(page(1)).segment == 1
 
 
+@LONG
 def test_torn_at_any_byte_the_rest_is_whole_and_new_pages_go_elsewhere(tmp_path: Path) -> None:
     made, spots = fill_archive(tmp_path / "made")
     made.close()

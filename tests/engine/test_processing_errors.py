@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from tests.helpers.markers import LONG
 
 from topicrawl import parse
 from topicrawl.engine.context import CrawlContext
@@ -190,6 +191,7 @@ def kill_while_processing(path: Path) -> None:
     asyncio.run(run_crawl(*build_crawl(path, attempts=2, parse=parse_page)))
 
 
+@LONG
 def test_a_page_that_kills_the_process_is_set_aside(tmp_path: Path) -> None:
     call = f"from {__name__} import *; kill_while_processing(Path({str(tmp_path / 'frontier')!r}))"
     root = Path(__file__).parents[2]

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.helpers.markers import LONG
 from tests.helpers.search_collections import LOOPBACK, create_collection, make_page, round_trip_json, serve_peer_api
 
 from topicrawl.errors import TopicrawlError, UsageError
@@ -112,6 +113,7 @@ def test_six_collections_on_two_servers_answer_as_one_large_index(crawls: dict[s
 
 @settings(max_examples=4, deadline=None)
 @given(st.lists(st.integers(0, 2), min_size=8, max_size=8), st.lists(st.sampled_from(["owl", "bat"]), min_size=1))
+@LONG
 def test_order_of_hits_does_not_depend_on_the_distribution_of_pages(
     tmp_path_factory: pytest.TempPathFactory, shares: list[int], words: list[str]
 ) -> None:

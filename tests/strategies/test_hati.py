@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from tests.helpers.markers import LONG
 from tests.helpers.training_data import SampleTrainingData
 
 from topicrawl.errors import StrategyError
@@ -131,6 +132,7 @@ def test_words_near_the_keywords_of_the_examples_count_in_anchors() -> None:
     assert parts(restored, link, visit()) == parts(strategy, link, visit())
 
 
+@LONG
 def test_the_limits_are_tuned_and_an_attribute_without_effect_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     bind_hati("hati:tune=no,parents=2")
     assert "hati: no training row is above the limit 2.00 of the attribute parents" in caplog.text

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.helpers.live_site import live_site, make_chain_site
+from tests.helpers.markers import LONG
 from tests.helpers.web_client import WebClient, serve_collections
 
 from topicrawl.errors import UsageError
@@ -35,6 +36,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
+@LONG
 def test_the_client_starts_steers_exports_and_stops_a_crawl(server: WebClient, tmp_path: Path) -> None:
     client = TopicrawlClient(server.origin, token=TOKEN)
     with live_site(make_chain_site(2000)) as (address, _):

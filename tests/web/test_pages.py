@@ -211,6 +211,7 @@ def test_strategies_are_compared_and_a_model_is_trained(client: WebClient, place
     assert "A trained model is available" in client.get("/c/owls/teach").text
 
 
+@LONG
 def test_a_trained_model_is_used_by_hmm_and_the_hybrids(client: WebClient, place: tuple[Path, str]) -> None:
     directory, site = place[0] / "owls", place[1]
     (directory / "browsing.tsv").write_text(f"one\t{site}/\none\t{site}/owls/2\trelevant\none\t{site}/unseen", "utf-8")

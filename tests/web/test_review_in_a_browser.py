@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.helpers.browser import BROWSER, BrowserTab, open_browser
+from tests.helpers.markers import LONG
 from tests.helpers.review_site import SECTIONS, crawl_review_site
 from tests.helpers.search_collections import create_collection, make_page
 from tests.helpers.web_client import WebClient, serve_collections
@@ -73,6 +74,7 @@ def test_ten_fast_key_presses_write_ten_verdicts_on_ten_pages(tmp_path: Path) ->
     assert len({url for url, _ in verdicts}) == 10
 
 
+@LONG
 def test_undo_restores_each_page_and_help_lists_the_keys(tmp_path: Path) -> None:
     async def review(tab: BrowserTab, client: WebClient) -> None:
         pages = [
@@ -137,6 +139,7 @@ async def review_by_sample(tab: BrowserTab, origin: str) -> None:
     await tab.wait_until("!document.querySelector('form[action$=\"/review/groups\"] button')")
 
 
+@LONG
 def test_export_contains_what_a_review_by_samples_decides(tmp_path: Path) -> None:
     address = crawl_review_site(tmp_path / "crawl")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.helpers.browser import BROWSER, open_browser
+from tests.helpers.markers import LONG
 from tests.helpers.search_collections import create_collection, make_page
 from tests.helpers.server_process import create_client, run_server_process
 
@@ -15,6 +16,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@LONG
 def test_watched_page_updates_in_place_and_reports_a_killed_server(tmp_path: Path) -> None:
     create_collection(tmp_path / "owls", [make_page(number, "owls") for number in range(20)])
 

@@ -20,6 +20,7 @@ def sample_web(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
+@LONG
 def test_safran_writes_claims_tables_and_the_figure(run, sample_web: Path) -> None:  # type: ignore[no-untyped-def]
     ran = run(
         "lab", "repeat", "safran", str(sample_web), "--topics", "1", "--budget", "60", "--examples", "4", "--json"
@@ -77,6 +78,7 @@ def test_kluev_reviews_the_groups_with_the_labels(run, sample_web: Path) -> None
     assert 0 < effort["measured"]["value"] < 0.6
 
 
+@LONG
 def test_hati_computes_the_printed_tables_again(run, sample_web: Path) -> None:  # type: ignore[no-untyped-def]
     ran = run("lab", "repeat", "hati", str(sample_web), "--topics", "1", "--budget", "20", "--examples", "4", "--json")
     assert ran.code == 0, ran.err
