@@ -25,7 +25,7 @@ _YAHOO = "http://dir.yahoo.com/"
 
 @dataclass(frozen=True, slots=True)
 class TopicPreset:
-    """A topic of the thesis with its seeds."""
+    """Topic of Batsakis 2007 (figure 11), with its seed in the thesis and the seed that replaces it today."""
 
     name: str
     original_seed: str  # seed in the thesis

@@ -40,7 +40,10 @@ class BernoulliNaiveBayes:
     def fit(
         cls, rows: Sequence[Sequence[bool]], labels: Sequence[bool], *, smoothing: bool = True
     ) -> BernoulliNaiveBayes:
-        """Count the attributes of rows with one label each."""
+        """Create a model from the attributes of rows with one label each (True: relevant).
+
+        Raise `ValueError` if there are no rows or the numbers differ.
+        """
         if not rows or len(rows) != len(labels):
             raise ValueError(f"{len(rows)} rows and {len(labels)} labels: expected equal numbers, and at least one")
         counts = [[0, 0] for _ in rows[0]]

@@ -108,7 +108,7 @@ class Vsm:
         """Do nothing: this model depends only on the words of the topic."""
 
     def score_text(self, text: str) -> float:
-        """Return the similarity of one short text."""
+        """Return the similarity of one short text to the topic, without the cache of `score_texts`."""
         return self._cosine(self._build_bag(tokenise(text)))
 
     def score_texts(self, texts: Sequence[str]) -> list[float]:

@@ -23,7 +23,10 @@ QueryFunction = Callable[[str, str, int], Sequence[Mapping[str, object]]]
 
 
 class MetasearchProvider:
-    """Query several engines of the library, each in a separate call."""
+    """Search provider that queries several engines through the library `ddgs`, each in a thread of its own.
+
+    An error of one engine is its answer; the other engines are still queried.
+    """
 
     def __init__(
         self, run_query: QueryFunction, engines: Sequence[str], errors: tuple[type[Exception], ...] = ()

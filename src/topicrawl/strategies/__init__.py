@@ -38,7 +38,7 @@ def describe_strategy(strategy_class: type[Strategy]) -> str:
     """Return the first sentence of a strategy's docstring on one line.
 
     >>> describe_strategy(list_strategies()["best_first_page"])
-    'Gives all links of a page the similarity of the page to the topic.'
+    'Give all links of a page the similarity of the page to the topic.'
     """
     return (inspect.getdoc(strategy_class) or "").partition("\n\n")[0].replace("\n", " ")
 

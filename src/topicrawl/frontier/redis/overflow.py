@@ -47,7 +47,7 @@ class OverflowStore:
         self._execute = frontier.connection.execute
 
     async def get_counts(self) -> OverflowCounts:
-        """Return the current counts."""
+        """Return the number of waiting links and of links in the overflow, and the capacity of the queues."""
         values = await self._execute("HMGET", f"{self.frontier.key_prefix}:c", "waiting", "away", "room")
         return OverflowCounts(*(int(value or 0) for value in values))
 
