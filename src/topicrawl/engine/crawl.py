@@ -45,6 +45,7 @@ log = logging.getLogger("topicrawl")
 _POLL_SECONDS = 0.05  # minimum seconds between two checks for links that can be leased
 _RECHECK_SECONDS = 1.0  # maximum seconds between two checks whether poor links may be fetched
 _BATCH_SIZE = 16  # maximum number of pages that are stored in one transaction
+_LARGE_BODY_BYTES = 50_000  # size of a body from which other tasks run between the steps of a page
 _BATCH_SECONDS = 0.1  # a batch ends after this time, so that other tasks of the event loop can run
 #: Stop reasons after which the running fetches have a grace period.
 _REASONS_WITH_GRACE = (StopReason.TIME, StopReason.INTERRUPTED, StopReason.FINISHED, StopReason.FOUND)
@@ -385,7 +386,10 @@ class Crawl:
             if time.monotonic() > batch_end:
                 break
         if processed:
+            # Each of these steps may take a tenth of a second for large pages. Other tasks run between them.
+            await asyncio.sleep(0)
             self.context.sink.store_visits(processed)
+            await asyncio.sleep(0)
             await self.context.frontier.complete_all(completions)
         self._processing.clear()
         for visit, response, _ in processed:
@@ -448,9 +452,11 @@ class Crawl:
         """Create the visit for a response: process the response, score the page and its links, and learn from it."""
         self.is_at_visit_boundary = False
         page, failure, detail, twin = await page_processing.process_response(self.context, link, parsed)
-        response, is_costly = parsed.response, parsed.page is not None
-        if is_costly:
-            await asyncio.sleep(0)  # other tasks run between the steps of a large page
+        response = parsed.response
+        is_costly = parsed.page is not None or len(response.body) > _LARGE_BODY_BYTES
+        if page is not None:
+            # The search for duplicates may have parsed large stored pages. Other tasks run before the next step.
+            await asyncio.sleep(0)
         stored_step = self.context.sink.find_stored_step(link)
         if self.context.stores_score_parts:
             reasons = self.context.strategy.explain(link)
