@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -47,6 +48,16 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tasks[2]["labels"] = ["dragons"]
     (folder / "tasks.json").write_text(json.dumps(tasks), "utf-8")
     return folder
+
+
+def test_topics_limits_a_comparison_to_the_first_task_of_each_topic(web: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "web"
+    shutil.copytree(web, folder)
+    tasks = json.loads((folder / "tasks.json").read_text("utf-8"))[:2]
+    (folder / "tasks.json").write_text(json.dumps([tasks[0], tasks[0], tasks[1], tasks[1]]), "utf-8")
+    for topics, numbers in ((None, [1, 2, 3, 4]), (1, [1]), (2, [1, 3]), (9, [1, 3])):
+        comparison = plan_comparison(ComparisonConfig([folder], ["best_first"], cache=tmp_path, topics=topics))
+        assert [task.number for task in comparison.tasks] == numbers
 
 
 def run_comparison(asked: ComparisonConfig, out: Path, jobs: int = 2) -> Comparison:

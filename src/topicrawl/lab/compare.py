@@ -8,7 +8,7 @@ strategy. Each result is written to a file as soon as its run completes, so that
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -66,6 +66,7 @@ class ComparisonConfig:
     judge: str = ""  # relevance model of all runs; "" for the default model
     judgements: bool = False  # whether the rows have the review group of each page
     has_oracle: bool = True  # whether the oracle runs too
+    topics: int | None = None  # only the first task of each of the first topics of a web; None: all tasks
 
 
 @dataclass(frozen=True)
@@ -241,7 +242,7 @@ class Comparison:
             is_own_group = phrases is not None and len({task.labels for task in web_tasks}) == 1
             metadata = WebMetadata(labels, aliases, web.build_graph())
             web.close()
-            for number, task in enumerate(web_tasks, 1):
+            for number, task in _limit_topics(web_tasks, asked.topics):
                 try:
                     comparison_task = build_comparison_task(number, path, task, metadata, asked)
                     self.tasks.append(replace(comparison_task, is_own_group=is_own_group))
@@ -272,6 +273,15 @@ class Comparison:
         if len(self.config.webs) == 1:
             return shared_tasks
         return [task for task in shared_tasks if task.web == path.resolve().name]
+
+
+def _limit_topics(tasks: Sequence[LabTask], topics: int | None) -> Iterator[tuple[int, LabTask]]:
+    """Yield the tasks of a web with their numbers: all, or the first one of each of the first `topics` topics."""
+    known: set[str] = set()
+    for number, task in enumerate(tasks, 1):
+        if topics is None or (task.topic not in known and len(known) < topics):
+            known.add(task.topic)
+            yield number, task
 
 
 def resolve_strategies(specs: Iterable[str]) -> list[ComparedStrategy]:

@@ -18,6 +18,7 @@ MISTAKES = [
     ([".", "--strategies", "best_frist"], 2, "did you mean 'best_first'"),
     ([".", "--strategies", " , "], 2, "no strategies given"),
     ([".", "--budget", "1"], 2, "--budget"),
+    ([".", "--topics", "0"], 2, "--topics"),
     ([".", "--jobs", "0"], 2, "--jobs"),
     ([".", "--examples", "-1"], 2, "--examples"),
     ([".", "--phrase", "owls", "--tasks", "both"], 2, "--phrase and --tasks exclude each other"),

@@ -58,6 +58,12 @@ if TYPE_CHECKING:
     "relevant, corrected by annotations; auto: reviewed if there are at least 10.",
 )
 @click.option(
+    "--topics",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Run only the first task of each of the first N topics of each web. [default: all tasks]",
+)
+@click.option(
     "--strategies", default="all", show_default=True, help="Names of strategies, separated by commas; all: all of them."
 )
 @add_embedding_option
@@ -153,6 +159,7 @@ class CompareOptions:
     targets: str = "auto"
     embedding: str = BUILT_IN
     judged: int = 0
+    topics: int | None = None
 
     def validate(self) -> None:
         """Raise a `UsageError` if the options contradict each other."""
@@ -185,6 +192,7 @@ class CompareOptions:
             cached=not self.no_cache,
             embedding=self.embedding,
             judged=self.judged,
+            topics=self.topics,
         )
         if self.uses_phrases:
             phrases = PhraseOptions(self.phrases, self.seeds, self.seed_sets, TargetSource(self.targets))
