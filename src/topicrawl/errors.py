@@ -30,12 +30,40 @@ are values of `Visit.failure`. Exceptions report configuration, storage and prog
 from __future__ import annotations
 
 import errno
+import re
+
+# A path may have lost a slash of `http://`, and a password may contain a slash. `http://host:8080/@name` has a port.
+_URL_PASSWORD = re.compile(r"""((?://|[a-z]:/)[^/\s:@"']*):(?!\d{1,5}/)[^\s"']+@""")
+# The same without a scheme, as in `me:secret@host`.
+_BARE_PASSWORD = re.compile(r"""((?:^|[\s"'=(])[^\s:/@"'=(]+):[^\s/@"']+@(?=[\w\[])""")
+# Some sites put access tokens into links. The token gives access to the account, so it must not be printed.
+_URL_TOKEN = re.compile(
+    r"""([?&](?:[\w-]*[_-])?(?:token|api_?key|password|passwd|secret|signature)=)[^&#\s"']+""", re.I
+)
+
+
+def mask_secrets(text: str) -> str:
+    """Replace the passwords and tokens in the URLs of a text by asterisks.
+
+    >>> mask_secrets("no answer from http://me:secret@proxy.example:3128/ and redis://:x@r/0")
+    'no answer from http://me:***@proxy.example:3128/ and redis://:***@r/0'
+    >>> mask_secrets("failed http://a.example/?page=2&access_token=f81d4fae#top: not_found")
+    'failed http://a.example/?page=2&access_token=***#top: not_found'
+    >>> mask_secrets("me:secret@a.example is not a web address, nor is http://a.example:80/@name")
+    'me:***@a.example is not a web address, nor is http://a.example:80/@name'
+    """
+    if "@" in text:
+        text = _BARE_PASSWORD.sub(r"\1:***@", _URL_PASSWORD.sub(r"\1:***@", text))
+    return _URL_TOKEN.sub(r"\1***", text)
 
 
 class TopicrawlError(Exception):
-    """Base class. The message is one line that says what failed, where, and what to do."""
+    """Base class. The message is one line that says what failed, where, and what to do. It contains no password."""
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        return mask_secrets(super().__str__())
 
 
 class UsageError(TopicrawlError):

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from tests.helpers.browser import BROWSER
 from tests.helpers.documents import docx, pdf
 from tests.helpers.malformed_http import CASES
-from tests.helpers.site.server import Answer, Reply, Request, Site, make_redirect
+from tests.helpers.site.server import Answer, Reply, Request, make_redirect
+from tests.helpers.site.threaded import run_site
 from warcio.archiveiterator import ArchiveIterator
 
 OPTIONS = ["--allow-net", "127.0.0.0/8", "--delay", "0", "--min-free", "0", "--patience", "0.5", "--no-distinct"]
@@ -102,28 +99,6 @@ def answer_request(request: Request) -> Answer:
     return FILES.get(request.path, Reply(status=404))
 
 
-@contextmanager
-def run_site() -> Iterator[Site]:
-    """Run the site in a thread, because the command of the test has its own event loop."""
-
-    async def serve() -> None:
-        async with Site(answer_request) as site:
-            sites.append(site)
-            started.set()
-            await asyncio.get_running_loop().run_in_executor(None, stopped.wait)
-
-    sites: list[Site] = []
-    started, stopped = threading.Event(), threading.Event()
-    thread = threading.Thread(target=asyncio.run, args=(serve(),))
-    thread.start()
-    started.wait()
-    try:
-        yield sites[0]
-    finally:
-        stopped.set()
-        thread.join()
-
-
 def read_records(path: Path) -> list[tuple[str, str, bytes, str]]:
     """Return type, URL, body and identifier of each record of a WARC file, after checking its digests.
 
@@ -143,7 +118,7 @@ def read_records(path: Path) -> list[tuple[str, str, bytes, str]]:
 @pytest.mark.skipif(BROWSER is None, reason="no browser here: `apt-get install chromium-headless-shell`")
 @pytest.mark.long
 def test_every_kind_of_page_is_found_and_stored(run) -> None:  # type: ignore[no-untyped-def]
-    with run_site() as site:
+    with run_site(answer_request) as site:
         ran = run("crawl", TOPIC, "--seed", site.make_url("/"), *OPTIONS, "--render", "auto")
         assert ran.code == 0, ran.err
         address = site.make_url("")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from io import StringIO
 from typing import NoReturn
 
 import click
 
 from topicrawl import __version__
 from topicrawl.cli.lazy_group import LazyGroup
-from topicrawl.errors import TopicrawlError, find_resource_error
+from topicrawl.errors import TopicrawlError, find_resource_error, mask_secrets
 
 #: Command → its module and its line in `topicrawl --help`.
 COMMANDS = {
@@ -65,7 +66,9 @@ def main() -> None:
     except click.exceptions.Exit as leave:
         sys.exit(leave.exit_code)
     except click.ClickException as error:
-        error.show()
+        message = StringIO()
+        error.show(message)
+        click.echo(mask_secrets(message.getvalue()), err=True, nl=False)
         sys.exit(error.exit_code)
     except TopicrawlError as error:
         # A lack of file descriptors is often reported as a file that cannot be used.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import sys
 import traceback
 from collections.abc import Iterator
@@ -18,27 +17,11 @@ from pathlib import Path
 import click
 
 from topicrawl.database import translate_errors
-from topicrawl.errors import TopicrawlError
+from topicrawl.errors import TopicrawlError, mask_secrets
 
 log = logging.getLogger("topicrawl")
 # Optional fields of a JSON line; each event has some of them.
 _EVENT_FIELDS = ("failure", "detail", "attempt", "pages", "relevant", "waiting", "failed", "speed", "reason", "code")
-_URL_PASSWORD = re.compile(r"""(//[^/\s:@"']*):[^/\s@"']+@""")
-# Some sites put access tokens into links. The token gives access to the account, so it must not be logged.
-_URL_TOKEN = re.compile(
-    r"""([?&](?:[\w-]*[_-])?(?:token|api_?key|password|passwd|secret|signature)=)[^&#\s"']+""", re.I
-)
-
-
-def mask_secrets(line: str) -> str:
-    """Replace the passwords and tokens in the URLs of a line by asterisks.
-
-    >>> mask_secrets("no answer from http://me:secret@proxy.example:3128/ and redis://:x@r/0")
-    'no answer from http://me:***@proxy.example:3128/ and redis://:***@r/0'
-    >>> mask_secrets("failed http://a.example/?page=2&access_token=f81d4fae#top: not_found")
-    'failed http://a.example/?page=2&access_token=***#top: not_found'
-    """
-    return _URL_TOKEN.sub(r"\1***", _URL_PASSWORD.sub(r"\1:***@", line))
 
 
 class TextLogFormatter(logging.Formatter):

@@ -75,7 +75,7 @@ class HostSession(NamedTuple):
 def check_host_settings(hosts: Mapping[str, HostSettings]) -> None:
     """Raise `SettingError` for an invalid host name or value. Messages contain no values, which may be secret."""
     for name, settings in hosts.items():
-        where = f"hosts.{name!r}"
+        where = f"hosts.{name.rpartition('@')[2]!r}"
         if canonicalize_url(f"http://{name}/") != f"http://{name}/":
             raise SettingError(
                 f"{where} is not a host: write it in lower case, such as example.org or example.org:8080"
