@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from tests.helpers.redis_server import RedisServer
 
 from topicrawl import parse
-from topicrawl.builder import open_crawl
+from topicrawl.builder.crawls import open_crawl
 from topicrawl.cluster.gather import CollectionMerger, check_sources
 from topicrawl.collection.directory import Collection, load_crawl_topic
 from topicrawl.collection.store import CollectionStore

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from harvest import WEBS
 from topicrawl import Recording, Settings, Topic
-from topicrawl.builder import open_import
+from topicrawl.builder.crawls import open_import
 from topicrawl.cli.event_loop import run_async
 from topicrawl.lab.tasks import read_tasks
 

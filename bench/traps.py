@@ -17,7 +17,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from topicrawl.builder import open_crawl
+from topicrawl.builder.crawls import open_crawl
 from topicrawl.models import Failure
 from topicrawl.settings import Settings
 from topicrawl.topic import Topic

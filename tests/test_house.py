@@ -26,6 +26,7 @@ MAX_ROOT_MODULES = 9
 MAX_PARTICIPLE_SHARE = 0.02
 MAX_ONE_WORD_SHARE = 0.45
 MAX_FILE_LINES = 600
+MAX_FUNCTION_LINES = 60
 # Pronouns that hide the technical subject of a sentence; joined here so that this file does not contain them.
 VAGUE_SUBJECTS = re.compile(r"\b(" + "|".join(("no" + "body", "who" + "ever", "some" + "body")) + r")\b", re.IGNORECASE)
 IRREGULAR_PARTICIPLES = frozenset(
@@ -116,6 +117,15 @@ def test_folders_are_at_most_two_levels_deep() -> None:
 
 def test_files_are_short() -> None:
     assert [relative(path) for path in FILES if path.read_text("utf-8").count("\n") > MAX_FILE_LINES] == []
+
+
+def test_functions_are_short() -> None:
+    found = []
+    for path, node in iterate_functions():
+        assert node.end_lineno is not None
+        if node.end_lineno - node.lineno + 1 > MAX_FUNCTION_LINES:
+            found.append(f"{relative(path)}: {node.name}")
+    assert found == []
 
 
 def test_class_names_are_unique() -> None:

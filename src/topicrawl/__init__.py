@@ -13,7 +13,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from topicrawl.builder import open_crawl
+    from topicrawl.builder.crawls import open_crawl
     from topicrawl.engine.crawl import Crawl
     from topicrawl.engine.limits import StopReason
     from topicrawl.errors import TopicrawlError
@@ -46,7 +46,7 @@ _MODULES_BY_NAME = {
     "Topic": "topic",
     "TopicrawlError": "errors",
     "Visit": "models",
-    "open_crawl": "builder",
+    "open_crawl": "builder.crawls",
     "simulate": "lab.simulate",
 }
 

@@ -13,7 +13,7 @@ import pytest
 from tests.helpers.redis_server import running
 from tests.helpers.site.server import Reply, Request, Site
 
-from topicrawl.builder import open_crawl
+from topicrawl.builder.crawls import open_crawl
 from topicrawl.errors import SettingError
 from topicrawl.models import Refusal, Visit
 from topicrawl.settings import Settings

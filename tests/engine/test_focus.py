@@ -14,7 +14,7 @@ from tests.helpers.markers import LONG
 from tests.helpers.redis_server import RedisServer, running
 from tests.helpers.site.server import Reply, Request, Site
 
-from topicrawl.builder import open_crawl
+from topicrawl.builder.crawls import open_crawl
 from topicrawl.engine.crawl import Crawl
 from topicrawl.engine.focus import FocusPolicy
 from topicrawl.engine.limits import StopReason

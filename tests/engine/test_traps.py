@@ -13,7 +13,7 @@ from tests.helpers.live_site import live_site
 from tests.helpers.markers import LONG
 
 from topicrawl import parse
-from topicrawl.builder import open_crawl
+from topicrawl.builder.crawls import open_crawl
 from topicrawl.engine.context import CrawlContext
 from topicrawl.engine.crawl import Crawl, build_seed_links
 from topicrawl.engine.limits import CrawlLimits, StopReason

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.helpers.site.server import Reply, Request, Site
 
-from topicrawl.builder import open_crawl
+from topicrawl.builder.crawls import open_crawl
 from topicrawl.fetch.guard import parse_networks
 from topicrawl.fetch.host_groups import GroupDelays, HostGroups, OwnHosts
 from topicrawl.fetch.http import HttpClient, HttpSettings

@@ -15,7 +15,7 @@ import pytest
 from tests.helpers.live_site import live_site, make_chain_site
 
 from topicrawl import Settings, Topic, open_crawl, parse
-from topicrawl.builder import load_topic_and_settings
+from topicrawl.builder.stored_settings import load_topic_and_settings
 from topicrawl.collection import store
 from topicrawl.database import Database, DatabaseSchema
 from topicrawl.engine.context import CrawlContext

@@ -14,7 +14,7 @@ from tests.helpers.search_collections import create_collection, make_page
 from tests.helpers.web_client import WebClient, crawl_hostile_site, serve_collections
 
 from topicrawl import open_crawl
-from topicrawl.builder import load_topic_and_settings
+from topicrawl.builder.stored_settings import load_topic_and_settings
 from topicrawl.collection.store import CollectionStore
 from topicrawl.database import FileLock
 from topicrawl.engine.limits import StopReason

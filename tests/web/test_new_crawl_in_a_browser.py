@@ -11,7 +11,7 @@ from tests.helpers.live_site import live_site, make_chain_site
 from tests.helpers.markers import LONG
 from tests.helpers.web_client import WebClient, serve_collections
 
-from topicrawl.builder import load_topic_and_settings
+from topicrawl.builder.stored_settings import load_topic_and_settings
 
 pytestmark = [
     LONG,

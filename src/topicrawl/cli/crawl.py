@@ -183,7 +183,7 @@ def _resolve_crawl(options: CrawlOptions) -> tuple[Path, Topic, Settings]:
     Options override the stored settings. A worker that joins a shared crawl has its page limit by default. Raise
     `IdentityError` if the directory contains a crawl for another topic.
     """
-    from topicrawl.builder import load_topic_and_settings
+    from topicrawl.builder.stored_settings import load_topic_and_settings
     from topicrawl.engine.identity import build_identity, check_identity
 
     topic = options.load_topic()
@@ -278,7 +278,7 @@ async def _run_until_stopped(
     `resolved` contains the directory, topic and settings; `found` contains the seeds from search engines, if any.
     """
     # Imported here, because `--help` does not need the HTTP client.
-    from topicrawl.builder import open_crawl
+    from topicrawl.builder.crawls import open_crawl
 
     directory, topic, settings = resolved
     check_metrics_address(options.metrics)  # before the crawl creates its directory

@@ -66,7 +66,7 @@ class DemoComparison:
 
     async def run_strategy(self, strategy: str) -> list[float]:
         """Crawl over real HTTP and return the number of targets found after each page."""
-        from topicrawl.builder import open_crawl
+        from topicrawl.builder.crawls import open_crawl
         from topicrawl.settings import Settings
         from topicrawl.topic import Topic
 

@@ -65,7 +65,7 @@ def import_command(files: tuple[Path, ...], **options: Any) -> None:
 def _resolve_import(options: dict[str, Any]) -> tuple[Path, Topic, Settings]:
     """Return the directory, the topic and the settings. Raise `TopicError` if there is no topic."""
     from topicrawl import topic as topics
-    from topicrawl.builder import load_topic_and_settings
+    from topicrawl.builder.stored_settings import load_topic_and_settings
     from topicrawl.cli.crawl import contains_crawl, slugify
     from topicrawl.engine.identity import build_identity, check_identity
     from topicrawl.settings import Settings
@@ -94,7 +94,7 @@ async def _import_files(
     """Copy the captures into a temporary recording, and visit its pages. Return the result and what was copied."""
     from tempfile import TemporaryDirectory
 
-    from topicrawl.builder import open_import
+    from topicrawl.builder.crawls import open_import
     from topicrawl.cli.event_loop import install_signal_handlers
     from topicrawl.engine.import_crawl import copy_captures
     from topicrawl.engine.limits import StopReason

@@ -130,7 +130,7 @@ class RefreshOptions:
 
 async def run_refresh(options: RefreshOptions, clock: Callable[[], float] = time.time) -> int:
     """Select the due pages, revisit them, and return the exit code. An interrupted refresh is resumed next time."""
-    from topicrawl.builder import open_recrawl
+    from topicrawl.builder.crawls import open_recrawl
     from topicrawl.collection.history import load_revisit_candidates
     from topicrawl.recrawl.schedule import build_round_fact, load_round, select_due_pages
 

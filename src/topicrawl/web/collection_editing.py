@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from topicrawl.builder import load_topic_and_settings
+from topicrawl.builder.stored_settings import load_topic_and_settings
 from topicrawl.collection.directory import load_crawl_topic
 from topicrawl.collection.store import CollectionStore
 from topicrawl.database import FileLock, sync_path, translate_errors, write_text_file

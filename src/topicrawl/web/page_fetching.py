@@ -10,7 +10,7 @@ import dataclasses
 
 from msgspec.structs import replace
 
-from topicrawl.builder import load_topic_and_settings
+from topicrawl.builder.stored_settings import load_topic_and_settings
 from topicrawl.collection.browsing_sessions import BrowsingLog
 from topicrawl.engine.http_setup import open_fetcher
 from topicrawl.errors import DamagedError

@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse
 from starlette.responses import Response as Reply
 
 from topicrawl import sessions
-from topicrawl.builder import load_topic_and_settings
+from topicrawl.builder.stored_settings import load_topic_and_settings
 from topicrawl.collection.annotations import AnnotationLabel
 from topicrawl.collection.browsing_sessions import BACK, PAGES_FOLDER, BrowsingLog, BrowsingStep
 from topicrawl.errors import DamagedError, TopicrawlError, UsageError

@@ -150,7 +150,7 @@ def _explain_waiting_link(directory: Path, store: CollectionStore, entry: Fronti
     rules for traps and domains is a part as well.
     """
     from topicrawl import strategies
-    from topicrawl.builder import load_topic_and_settings
+    from topicrawl.builder.stored_settings import load_topic_and_settings
     from topicrawl.engine.checkpoint import restore_link_rules
     from topicrawl.engine.link_filter import LinkFilter
     from topicrawl.engine.scheduling import list_score_parts

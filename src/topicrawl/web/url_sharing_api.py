@@ -7,7 +7,7 @@ from time import time
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from topicrawl.builder import load_topic_and_settings
+from topicrawl.builder.stored_settings import load_topic_and_settings
 from topicrawl.collection import commands
 from topicrawl.collection.commands import CommandKind
 from topicrawl.errors import UsageError

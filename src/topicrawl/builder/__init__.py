@@ -1,0 +1,1 @@
+"""Assemble the components of a live crawl. No other package does this."""
