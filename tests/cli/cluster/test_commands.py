@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.helpers.browser import BROWSER
 from tests.helpers.live_site import live_site, make_chain_site
+from tests.helpers.markers import LONG
 from tests.helpers.redis_server import RedisServer, running
 
 from topicrawl.collection.store import CollectionStore
+
+WORDS = ("amber", "basalt", "cedar", "dolomite", "ember", "fjord")
 
 
 @pytest.fixture
@@ -121,3 +125,26 @@ def test_a_worker_in_a_new_directory_raises_the_page_limit_of_the_crawl(run: Any
         assert (later.code, "nothing to do: 5 pages are stored already" in later.err) == (0, True)
     (status,) = json.loads(run("cluster", "status", redis.address, "owls", "--json").out)
     assert (status["pages"], status["wanted"]) == (5, 5)
+
+
+@LONG
+@pytest.mark.skipif(BROWSER is None, reason="no browser here: `apt-get install chromium-headless-shell`")
+def test_all_workers_render_pages(run: Any, redis: RedisServer) -> None:
+    def answer(path: str) -> tuple[int, Mapping[str, str], bytes]:
+        if path == "/":
+            return 200, {}, "".join(f'<p><a href="/{name}">dengue fever {name}</a>' for name in WORDS).encode()
+        word = path.strip("/")
+        text = f"`<p>Dengue fever and ${{'{word}'.split('').reverse().join('')}}: {word}um {word}or.</p>`"
+        page = f"<body><script>document.body.innerHTML = {text} /* {'x' * 2000} */</script>"
+        return (200, {}, page.encode()) if word in WORDS else (404, {}, b"")
+
+    options = ("--delay", 0, "--allow-net", "127.0.0.0/8", "--min-free", 0, "--frontier", f"{redis.address}#owls")
+    with live_site(answer) as (site, _):
+        words = ("crawl", "dengue fever", "--seed", f"{site}/", "--render", "auto", *options)
+        for directory, pages in (("first", 3), ("second", 5)):
+            assert run(*words, "--out", directory, "--pages", pages).code == 0
+    assert run("gather", "all", "first", "second").code == 0
+    for directory, expected in (("first", 2), ("second", 2), ("all", 4)):
+        rows = run("export", directory, "--to", "jsonl", "--all", "--out", "-").out.splitlines()
+        rendered = [row for row in map(json.loads, rows) if row["url"].rpartition("/")[2][::-1] in row["text"]]
+        assert len([row for row in rendered if not row["url"].endswith("/")]) == expected

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import multiprocessing
 import os
 import signal
+import tempfile
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
@@ -23,6 +25,9 @@ from topicrawl.fetch.rendering.page_renderer import PARTLY_RENDERED, RENDERED, P
 from topicrawl.models import Failure, Link, Response
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no browser here: `apt-get install chromium-headless-shell`")
+
+#: Identifier of a user without privileges, who needs no account.
+_ORDINARY_USER = 65534
 
 Answers = Mapping[str, "tuple[int, Mapping[str, str], str] | str"]
 
@@ -258,3 +263,42 @@ def test_a_program_that_is_no_browser_is_an_error() -> None:
 
     with pytest.raises(SettingError, match="cannot start"):
         asyncio.run(open_renderer())
+
+
+def read_command(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can change the user")
+def test_an_ordinary_user_renders_with_the_sandbox() -> None:
+    page = f"<body><script>document.body.append('Text ' + 'of a script') /* {'x' * 2000} */</script>"
+    response, _ = render({"/": page})  # loads all modules, which the other user may not be allowed to read
+    assert "Text of a script" in get_html(response)
+
+    def render_as_user() -> None:
+        os.setgroups([])
+        os.setresgid(_ORDINARY_USER, _ORDINARY_USER, _ORDINARY_USER)
+        os.setresuid(_ORDINARY_USER, _ORDINARY_USER, _ORDINARY_USER)
+        tempfile.tempdir = str(home)
+
+        async def work(renderer: PageRenderer, fetch: Callable[[str], Awaitable[Response]]) -> None:
+            html = get_html(await fetch(f"{address}/"))
+            assert renderer._browser is not None
+            found.append(f"{b'--no-sandbox' in read_command(renderer._browser.pid)} {html}")
+
+        found: list[str] = []
+        asyncio.run(with_renderer(work, RenderLimits(seconds=20.0)))
+        result.write_text(found[0])
+
+    with tempfile.TemporaryDirectory() as folder:  # unlike `tmp_path`, readable for the other user
+        home, result = Path(folder), Path(folder, "result")
+        os.chown(home, _ORDINARY_USER, _ORDINARY_USER)
+        with live_site(lambda path: build_answer({"/": page}, path)) as (address, _):
+            child = multiprocessing.get_context("fork").Process(target=render_as_user)
+            child.start()
+            child.join(60)
+        assert child.exitcode == 0
+        used_flag, _, html = result.read_text().partition(" ")
+        assert used_flag == "False"
+        assert "Text of a script" in html.replace("<script", "")
+        assert list(home.iterdir()) == [result], "the profile is removed"
