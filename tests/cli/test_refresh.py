@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 import pytest
 from tests.cli.conftest import Run
 from tests.helpers import documents as made
+from tests.helpers.browser import BROWSER
 from tests.helpers.collection import create_collection as made_collection
 from tests.helpers.markers import LONG
 from tests.helpers.site.server import Answer, Reply, Request, Site, make_redirect
@@ -29,6 +30,7 @@ from topicrawl import Settings, Topic, open_crawl
 from topicrawl.cli.refresh import RefreshOptions, run_refresh
 from topicrawl.collection.archive import RecordLocation, WarcArchive
 from topicrawl.collection.store import CollectionStore
+from topicrawl.fetch.rendering.page_renderer import RENDERED
 from topicrawl.frontier.sqlite.reader import open_reader
 
 DAY = 86_400.0
@@ -442,3 +444,26 @@ def test_the_balanced_policy_keeps_more_pages_fresh_than_uniform_and_proportiona
 
     found = asyncio.run(main())
     assert found["balanced"] > max(found["uniform"], found["proportional"]), found
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no browser here: `apt-get install chromium-headless-shell`")
+@LONG
+def test_rendered_pages_are_rendered_again(web: Web) -> None:
+    data = ["mosquitoes"]
+    script = f"fetch('/data').then(r => r.text()).then(text => document.body.append(text)) /* {'x' * 2000} */"
+
+    async def scenario(site: Site) -> None:
+        app = Reply(f"<body><script>{script}</script>".encode(), headers={"ETag": '"a"'})
+        web.pages["/1"] = lambda request: Reply(status=304) if "if-none-match" in request.headers else app
+        web.pages["/data"] = lambda request: Reply(f"Dengue fever and {data[0]}.".encode(), type="text/plain")
+        await web.crawled(site, replace(SETTINGS, render="auto"))
+        count = "SELECT outcome FROM revisits WHERE page = (SELECT id FROM pages WHERE url LIKE '%/1')"
+        for text, settings in (("mosquitoes", {}), ("mosquitoes", {"render": "off"}), ("nets", {"render": "auto"})):
+            data[0] = text
+            web.now += DAY
+            await web.refreshed(settings=settings)
+        assert [outcome for (outcome,) in web.rows(f"{count} ORDER BY at")] == ["unchanged", "rendering", "changed"]
+        (row,) = web.rows("SELECT detail FROM visits WHERE step = (SELECT step FROM pages WHERE url LIKE '%/1')")
+        assert row == (RENDERED,)
+
+    on_site(web, scenario)

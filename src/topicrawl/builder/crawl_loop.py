@@ -31,11 +31,16 @@ SubmitScoresFunction = Callable[[Mapping[str, float]], Awaitable[None]]
 
 @asynccontextmanager
 async def open_crawl_loop(
-    base: BaseComponents, inputs: CrawlInputs, sink: CollectionSink, submit_scores: SubmitScoresFunction | None
+    base: BaseComponents,
+    inputs: CrawlInputs,
+    sink: CollectionSink,
+    *,
+    fetch: FetchFunction,
+    submit_scores: SubmitScoresFunction | None,
 ) -> AsyncIterator[Crawl]:
     """Open the crawl loop, which stores its visits in `sink`.
 
-    A recording in the inputs replaces the web. `submit_scores` sends new scores to the frontier of a shared crawl.
+    `submit_scores` sends new scores to the frontier of a shared crawl.
     """
     settings, learners, store = base.settings, base.learners, base.storage.collection.store
     recall_monitor = RecallMonitor(learners.topic.threshold, settings.stop_when_found)
@@ -43,7 +48,6 @@ async def open_crawl_loop(
     async with AsyncExitStack() as stack:
         page_parser = _create_page_parser(base)
         stack.callback(page_parser.close)
-        fetch = await stack.enter_async_context(_open_fetch_function(inputs, sink.fetcher))
         lookup = _build_backlink_lookup(base) if learners.engines else None
         if lookup is not None:
             sink.observers.append(await stack.enter_async_context(lookup))
@@ -83,7 +87,7 @@ def _create_page_parser(base: BaseComponents) -> PageParser:
 
 
 @asynccontextmanager
-async def _open_fetch_function(inputs: CrawlInputs, fetcher: PoliteFetcher) -> AsyncIterator[FetchFunction]:
+async def open_fetch_function(inputs: CrawlInputs, fetcher: PoliteFetcher) -> AsyncIterator[FetchFunction]:
     """Yield the function that fetches pages: from the recording, or from the web, with or without a browser."""
     if inputs.recording is not None:
         yield inputs.recording

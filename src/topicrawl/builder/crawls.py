@@ -12,7 +12,7 @@ from pathlib import Path
 
 from topicrawl.builder.base_components import BaseComponents, build_base_components
 from topicrawl.builder.cooperation import build_url_sharing, run_steering
-from topicrawl.builder.crawl_loop import open_crawl_loop
+from topicrawl.builder.crawl_loop import open_crawl_loop, open_fetch_function
 from topicrawl.builder.fetching import open_crawl_fetcher
 from topicrawl.builder.inputs import CrawlInputs, RecrawlOptions
 from topicrawl.builder.learners import create_learners
@@ -26,8 +26,8 @@ from topicrawl.engine.http_setup import check_browser
 from topicrawl.engine.import_crawl import ImportCrawl
 from topicrawl.engine.resume import mark_session_complete, reopen_failed_links
 from topicrawl.engine.sinks import CollectionSink
-from topicrawl.fetch.polite import PoliteFetcher
 from topicrawl.fetch.replay import Recording
+from topicrawl.models import FetchFunction
 from topicrawl.recrawl.context import Recrawl
 from topicrawl.seeds.election import ElectionResult
 from topicrawl.settings import Settings, check_seeds
@@ -77,7 +77,7 @@ async def open_recrawl(
         assert recrawl is not None
         # A crawl may have sent requests to the same hosts just before, or may send some just after the recrawl.
         await asyncio.sleep(settings.delay)
-        yield Recrawl(recrawl.queue, recrawl.sink, components.fetcher, components.crawl.context, settings)
+        yield Recrawl(recrawl.queue, recrawl.sink, components.fetch, components.crawl.context, settings)
         await asyncio.sleep(settings.delay)
 
 
@@ -103,7 +103,7 @@ class _OpenComponents:
     """An open crawl, and the components that a recrawl needs."""
 
     crawl: Crawl
-    fetcher: PoliteFetcher
+    fetch: FetchFunction
     recrawl: RecrawlComponents | None
 
 
@@ -125,7 +125,10 @@ async def _open_components(inputs: CrawlInputs) -> AsyncIterator[_OpenComponents
         session = storage.session
         score_submitter = session.create_score_submitter(base.link_filter) if session is not None else None
         submit_scores = score_submitter.submit_scores if score_submitter is not None else None
-        crawl = await stack.enter_async_context(open_crawl_loop(base, inputs, sink, submit_scores))
+        fetch = await stack.enter_async_context(open_fetch_function(inputs, fetcher))
+        crawl = await stack.enter_async_context(
+            open_crawl_loop(base, inputs, sink, fetch=fetch, submit_scores=submit_scores)
+        )
         checkpoint = Checkpoint(storage.collection, crawl)
         sink.observers.append(checkpoint)
         await learners.restore_or_train(checkpoint, session, is_trained=storage.is_new)
@@ -140,7 +143,7 @@ async def _open_components(inputs: CrawlInputs) -> AsyncIterator[_OpenComponents
             reviewer = build_reviewer(base, crawl, steering, key=reviewer_key)
             sink.observers.append(await stack.enter_async_context(reviewer))
         try:
-            yield _OpenComponents(crawl, fetcher, recrawl)
+            yield _OpenComponents(crawl, fetch, recrawl)
         finally:
             await crawl.close()
             checkpoint.save()  # also when the crawl ends with an error

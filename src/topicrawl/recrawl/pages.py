@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from topicrawl.collection.directory import Collection
 from topicrawl.collection.store import StoredVisit
 from topicrawl.errors import DamagedError
+from topicrawl.fetch.rendering.page_renderer import PARTLY_RENDERED, RENDERED
 from topicrawl.frontier.base import Offer
 from topicrawl.models import Priority, Visit
 from topicrawl.urls import fingerprint
@@ -43,10 +44,18 @@ class RevisitPages:
         """Return the stored visit of a loaded page. Raise KeyError if `load_pages` has not loaded it."""
         return self._rows[url]
 
-    def get_validators(self, url: str) -> Mapping[str, str]:
-        """Return the conditional request headers for a stored page; empty if it has none or cannot be read."""
+    def is_rendered(self, url: str) -> bool:
+        """Return whether the stored page is a document that a browser has rendered."""
         row = self._rows.get(url)
-        if row is None or row.location is None:
+        return row is not None and row.detail in (RENDERED, PARTLY_RENDERED)
+
+    def get_validators(self, url: str) -> Mapping[str, str]:
+        """Return the conditional request headers for a stored page; empty if it has none or cannot be read.
+
+        A rendered page has none: its data may have changed although the page itself has not.
+        """
+        row = self._rows.get(url)
+        if row is None or row.location is None or self.is_rendered(url):
             return {}
         try:
             headers = self.collection.archive.read_response(row.location).headers

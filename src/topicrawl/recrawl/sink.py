@@ -21,6 +21,7 @@ from topicrawl.collection.store import FORGOTTEN_DETAIL, SqlStatement, StoredVis
 from topicrawl.engine.context import FindDuplicateFunction
 from topicrawl.engine.link_filter import LinkFilter
 from topicrawl.engine.sinks import NullSink, ProcessedVisit, record_retry
+from topicrawl.fetch.rendering.script_pages import needs_scripts
 from topicrawl.frontier.base import Frontier, Offer
 from topicrawl.models import STORAGE_DIRECTIVES, Failure, Link, Response, Visit
 from topicrawl.recrawl.pages import RevisitPages
@@ -139,6 +140,8 @@ class RecrawlSink(NullSink):
             return RevisitOutcome.UNCHANGED
         if visit.failure is not None:
             return RevisitOutcome.GONE if visit.failure is Failure.NOT_FOUND else visit.failure
+        if self.pages.is_rendered(visit.link.url) and response.readable is None and needs_scripts(response.body):
+            return Failure.RENDERING  # without its scripts, for example because the limit of rendered pages is reached
         return RevisitOutcome.UNCHANGED if self.pages.find_changed_visit(visit) is None else RevisitOutcome.CHANGED
 
     async def _offer_links(self, offers: Sequence[Offer], statements: list[SqlStatement]) -> int:
