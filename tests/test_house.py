@@ -76,10 +76,15 @@ def parse_file(path: Path) -> ast.Module:
     return ast.parse(path.read_text("utf-8"))
 
 
+@cache
+def list_nodes(path: Path) -> list[ast.AST]:
+    return list(ast.walk(parse_file(path)))
+
+
 def iterate_functions() -> Iterator[tuple[Path, Function]]:
     """All functions and methods of the package, nested ones included, except dunder methods."""
     for path in FILES:
-        for node in ast.walk(parse_file(path)):
+        for node in list_nodes(path):
             if isinstance(node, Function) and not node.name.startswith("__"):
                 yield path, node
 
@@ -131,7 +136,7 @@ def test_functions_are_short() -> None:
 def test_class_names_are_unique() -> None:
     places = defaultdict(list)
     for path in FILES:
-        for node in ast.walk(parse_file(path)):
+        for node in list_nodes(path):
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(relative(path))
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
@@ -177,7 +182,7 @@ def test_public_names_are_documented() -> None:
 def test_no_error_is_swallowed() -> None:
     found = []
     for path in FILES:
-        for node in ast.walk(parse_file(path)):
+        for node in list_nodes(path):
             if isinstance(node, ast.ExceptHandler):
                 names = {item.id for item in ast.walk(node.type) if isinstance(item, ast.Name)} if node.type else {""}
                 if (

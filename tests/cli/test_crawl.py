@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from tests.helpers.live_site import live_site, make_chain_site
+from tests.helpers.markers import LONG, mark_long
 from warcio.archiveiterator import ArchiveIterator
 
 from topicrawl import Settings, Topic, open_crawl
@@ -280,7 +281,9 @@ def eventually(asked: list[str], count: int) -> None:
     assert len(asked) >= count
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number", mark_long([signal.SIGINT, signal.SIGTERM, signal.SIGHUP], except_for=[signal.SIGTERM])
+)
 def test_a_signal_finishes_the_fetches_in_flight(run, number: signal.Signals) -> None:  # type: ignore[no-untyped-def]
     with live_site(make_chain_site(100_000)) as (address, asked):
         process = started(address)
@@ -317,6 +320,7 @@ def test_a_crawl_whose_terminal_closes_finishes_the_fetches_in_flight() -> None:
     assert kept == len([path for path in asked if path[1:].isdecimal()]), "every fetched page is stored"
 
 
+@LONG
 @pytest.mark.usefixtures("run")
 def test_a_crawl_under_nohup_continues_after_sighup() -> None:
     with live_site(make_chain_site(100_000)) as (address, asked):
@@ -360,7 +364,7 @@ def test_a_full_disk_stops_with_its_own_exit_code(run, tmp_path: Path) -> None: 
     assert len(rows("SELECT * FROM pages")) == 300
 
 
-@pytest.mark.parametrize("files", [8, 12, 16, 24, 40])
+@pytest.mark.parametrize("files", mark_long([8, 12, 16, 24, 40], except_for=[12, 40]))
 @pytest.mark.usefixtures("run")
 def test_too_few_file_descriptors_are_reported_in_one_line(files: int) -> None:
     limited = (

@@ -14,7 +14,7 @@ from random import Random
 
 import pytest
 from _pytest.mark import ParameterSet
-from tests.helpers.markers import LONG
+from tests.helpers.markers import mark_long
 
 from topicrawl import SampleWeb, Topic, parse, strategies
 from topicrawl.collection import queries
@@ -153,12 +153,12 @@ def through(web: Web, tmp_path_factory: pytest.TempPathFactory) -> Through:
     return run_once
 
 
-def mark_long(names: list[str]) -> list[ParameterSet]:
+def select_strategies(names: list[str]) -> list[ParameterSet]:
     """Run a few strategies of different kinds in every run, and all of them in `make test-long`."""
-    return [pytest.param(name, marks=() if name in EVERY_RUN else LONG) for name in names]
+    return mark_long(names, except_for=EVERY_RUN)
 
 
-@pytest.mark.parametrize("name", mark_long(ONE_AT_A_TIME))
+@pytest.mark.parametrize("name", select_strategies(ONE_AT_A_TIME))
 def test_a_killed_crawl_goes_on_in_the_same_order(name: str, web: Web, through: Through) -> None:
     folder, steps = through(name)
     assert len(steps) > KILLED
@@ -166,7 +166,7 @@ def test_a_killed_crawl_goes_on_in_the_same_order(name: str, web: Web, through: 
 
 
 @pytest.mark.parametrize(
-    "name", mark_long([name for name in ONE_AT_A_TIME if can_learn(strategies.create_strategy(name))])
+    "name", select_strategies([name for name in ONE_AT_A_TIME if can_learn(strategies.create_strategy(name))])
 )
 def test_a_visit_that_was_kept_and_not_completed_is_learned_from_once(name: str, web: Web, through: Through) -> None:
     folder, steps = through(name)

@@ -11,9 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.helpers import indexing_process
+from tests.helpers.markers import mark_long
 from tests.helpers.search_collections import START, create_collection, make_page
 
 from topicrawl.collection import annotations as annotation_log
@@ -97,7 +98,6 @@ def test_invalid_query_raises_an_error_of_one_line(index: SearchIndex, text: str
     assert "\n" not in str(error.value)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=80))
 def test_arbitrary_text_does_not_break_the_index(index: SearchIndex, text: str) -> None:
     with suppress(UsageError):
@@ -332,7 +332,7 @@ def test_damaged_index_is_rebuilt(tmp_path: Path, damage: str) -> None:
     index.close()
 
 
-@pytest.mark.parametrize("place", ["marked", "committed", "between"])
+@pytest.mark.parametrize("place", mark_long(["marked", "committed", "between"], except_for=["committed"]))
 def test_indexing_continues_after_a_kill(tmp_path: Path, place: str) -> None:
     directory = create_collection(
         tmp_path / "c", [make_page(number, "barn owl", f"w{number}") for number in range(1, 16)]

@@ -8,6 +8,7 @@ import math
 from random import Random
 
 import pytest
+from tests.helpers.markers import RUN_LONG_TESTS
 from tests.helpers.training_data import SampleTrainingData
 
 from topicrawl.models import Failure, Link, Page, Priority, Visit
@@ -18,6 +19,8 @@ from topicrawl.text.tokenizer import tokenise
 from topicrawl.topic import Topic
 
 TOPIC = Topic.of("dengue fever mosquito")
+# The limits of this strategy are tuned in `make test-long` only, because tuning takes .3 s of CPU time per test.
+QUICK_PARAMETERS = {"hati": "hati:tune=no"}
 TEXTS = {
     "on the topic": "Dengue fever is spread by the mosquito Aedes aegypti. Fever, pain and rash follow.",
     "off the topic": "The steam locomotive was built in Derby and ran on the main line for forty years.",
@@ -26,7 +29,7 @@ TEXTS = {
 
 
 def bind_strategy(name: str, seed: int = 7) -> Strategy:
-    strategy = create_strategy(name)
+    strategy = create_strategy(QUICK_PARAMETERS.get(name, name) if not RUN_LONG_TESTS else name)
     strategy.bind(StrategyContext(TOPIC, Vsm(TOPIC), Random(seed)))
     strategy.fit(SampleTrainingData())
     return strategy

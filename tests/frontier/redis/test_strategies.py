@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.helpers.live_site import live_site
+from tests.helpers.markers import mark_long
 from tests.helpers.redis_server import RedisServer, running
 
 from topicrawl import Settings, Topic, open_crawl
@@ -17,6 +18,8 @@ from topicrawl.strategies import list_strategies
 PAGES = 12
 FIRST_PAGES = 3  # pages of the first run
 WORDS = "dengue fever"
+# Strategies of different kinds, and those with their own batch sizes or payloads.
+EVERY_RUN = ("apprentice", "best_first", "context_graph", "hmm", "intelligent", "n_best_first", "nb4", "pagerank")
 TEXTS = [
     "Dengue fever is spread by the mosquito Aedes aegypti. Fever, pain and rash follow after some days.",
     "The steam locomotive was built in Derby. It ran on the main line for forty years.",
@@ -84,7 +87,7 @@ def recording(site: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-@pytest.mark.parametrize("name", list_strategies())
+@pytest.mark.parametrize("name", mark_long(list_strategies(), except_for=EVERY_RUN))
 def test_every_strategy_crawls_and_resumes_over_redis(
     name: str, site: str, redis: RedisServer, recording: Path, tmp_path: Path
 ) -> None:
