@@ -60,11 +60,11 @@ class OnlineLogisticRegression:
 
     def score_example(self, features: Hashes) -> float:
         """Return the learned score of one example, which is added to its prior score."""
-        return float(self.score_features(features).sum())
+        return float(np.add.reduce(self.score_features(features)))
 
     def score_features(self, features: Hashes) -> Floats:
         """Return the contribution of each feature to the learned score of an example."""
-        shares: Floats = self.weights[features >> _SLOT_SHIFT] / np.sqrt(np.float32(len(features)))
+        shares: Floats = self.weights[features >> _SLOT_SHIFT] / np.float32(sqrt(len(features)))
         return shares
 
     def score_examples(self, flat: Hashes, starts: NDArray[np.int64], lengths: NDArray[np.int32]) -> Floats:

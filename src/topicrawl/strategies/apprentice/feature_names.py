@@ -19,6 +19,7 @@ _PHRASES = {
     "heading": "under “{}”",
     "title": "on a page titled “{}”",
 }
+_SALTED_PHRASES = [(int(SALTS[field]), phrase) for field, phrase in _PHRASES.items()]
 
 
 def name_features(features: Hashes, texts: Mapping[int, str]) -> list[str]:
@@ -29,10 +30,13 @@ def name_features(features: Hashes, texts: Mapping[int, str]) -> list[str]:
     >>> name_features((owl ^ SALTS["near"]) * MIX_FACTOR, {hash_text("owl"): "owl"}), name_features(owl, {})
     (['beside “owl”'], [''])
     """
-    plain = features * _MIX_INVERSE
-    phrases = [""] * len(features)
-    for field, phrase in _PHRASES.items():
-        for number, value in enumerate((plain ^ SALTS[field]).tolist()):
-            if value in texts and not phrases[number]:
-                phrases[number] = phrase.format(texts[value])
-    return phrases
+    return [_name_feature(feature, texts) for feature in (features * _MIX_INVERSE).tolist()]
+
+
+def _name_feature(feature: int, texts: Mapping[int, str]) -> str:
+    """Return the phrase of a feature that is not mixed."""
+    for salt, phrase in _SALTED_PHRASES:
+        text = texts.get(feature ^ salt)
+        if text is not None:
+            return phrase.format(text)
+    return ""

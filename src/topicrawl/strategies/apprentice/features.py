@@ -18,7 +18,7 @@ from topicrawl.models import Link, Page
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.strategies.apprentice.context_window import extract_windows
 from topicrawl.strategies.apprentice.feature_hashing import MIX_FACTOR, SALTS
-from topicrawl.strategies.apprentice.topic_terms import Hashes, IntArray, Spans, TopicTerms, read_terms
+from topicrawl.strategies.apprentice.topic_terms import Hashes, IntArray, Spans, TopicTerms, hash_text, read_terms
 from topicrawl.strategies.apprentice.url_feature_cache import UrlFeatureCache
 from topicrawl.text.bag_of_words import TermVocabulary
 from topicrawl.text.tokenizer import tokenise
@@ -90,8 +90,11 @@ class FeatureExtractor:
     def get_texts_by_hash(self, link: Link) -> Mapping[int, str]:
         """Return the texts of features by their hashes, including the words of a link."""
         self._url_cache.get_rows([link.url])
-        self.topic_terms.get_hashes(read_terms([link.anchor or link.alt], self.topic_terms.vocabulary)[0])
-        return self.topic_terms.texts_by_hash
+        texts = self.topic_terms.texts_by_hash
+        texts.update(
+            (hash_text(term), term) for term in self._vsm.lexicon.extract_terms(tokenise(link.anchor or link.alt))
+        )
+        return texts
 
     def _collect_terms(self, links: Sequence[Link], title: str) -> _LinkTerms:
         """Collect the terms in and around links."""

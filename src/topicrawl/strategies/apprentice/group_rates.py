@@ -112,10 +112,15 @@ class GroupRates:
 
     def compute_weighted_rate(self, groups: Ids, weights: Sequence[float]) -> float:
         """Return the weighted sum of the rates of a few groups."""
-        base, sums, counts = self.base_rate, self._sums, self._counts
+        base = self.base_rate
+        prior = _PRIOR_VISITS * base
+        sums: list[float] = self._sums[groups].tolist()
+        counts: list[float] = self._counts[groups].tolist()
         return sum(
-            share * ((float(sums[group]) + _PRIOR_VISITS * base) / (float(counts[group]) + _PRIOR_VISITS) - base)
-            for group, share in zip(groups.tolist(), weights, strict=True)
+            [
+                share * ((total + prior) / (count + _PRIOR_VISITS) - base)
+                for total, count, share in zip(sums, counts, weights, strict=True)
+            ]
         )
 
     def compute_rates(self, groups: Ids) -> Floats:

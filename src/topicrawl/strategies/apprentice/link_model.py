@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct, convert
 from numpy.typing import NDArray
 
-from topicrawl.ml.online import Floats, Hashes, Ids, OnlineLogisticRegression, logistic
+from topicrawl.ml.online import Floats, Ids, OnlineLogisticRegression, logistic
 from topicrawl.models import JsonValue, Link, Page, Priority, Visit
 from topicrawl.relevance.site_evidence import SiteEvidence
 from topicrawl.relevance.topic_units import TopicUnits
@@ -20,7 +20,7 @@ from topicrawl.serialization import PackedValues, pack_array, unpack_array
 from topicrawl.strategies.apprentice.feature_names import name_features
 from topicrawl.strategies.apprentice.features import SIMILARITY_TEXTS, FeatureExtractor, LinkFeatures
 from topicrawl.strategies.apprentice.group_rates import GroupRates
-from topicrawl.strategies.apprentice.link_pool import LinkPool, PoolRows
+from topicrawl.strategies.apprentice.link_pool import LinkPool, LinkRow, PoolRows
 from topicrawl.strategies.apprentice.reward import RewardFunction
 from topicrawl.strategies.apprentice.term_rewards import TermRewards
 from topicrawl.strategies.apprentice.url_variants import UrlVariants
@@ -126,12 +126,15 @@ class LinkModel:
         for link, reward in links:
             features = self._feature_extractor.extract_features([link], link.source, Page(link.source))
             rows = self._build_rows(features, depth=link.depth)
-            self._learn_link(rows.features, rows.priors[0], rows.groups[0], reward)
+            self._learn_link(
+                (rows.features, rows.priors[0], rows.groups[0]), self._compute_site_score(link.url), reward
+            )
 
-    def _learn_link(self, features: Hashes, priors: Floats, groups: Ids, reward: float) -> None:
-        """Learn that a link with these features led to a page with this reward."""
+    def _learn_link(self, row: LinkRow, site: float, reward: float) -> None:
+        """Learn that a link led to a page with this reward. `site` is the part of its score for its host."""
+        features, priors, groups = row
         before = float(priors @ _PRIOR_VECTOR) + self.group_rates.compute_weighted_rate(groups, _GROUP_WEIGHT_VALUES)
-        before += float(self._compute_site_scores(groups[-1:])[0])
+        before += site
         # Before the first relevant page every followed link fails, also the ones that lead towards the topic.
         total = self.group_rates.total_reward
         self.regression.learn(features, before, reward, penalty_share=total / (total + _HALF_PENALTY_REWARD))
@@ -189,8 +192,9 @@ class LinkModel:
         """Learn from the known links to a page that this or another worker has fetched, and remove them."""
         for url in dict.fromkeys((fetch.requested_url, fetch.page_url)):
             if fetch.reward is not None:
-                for features, known, groups in self.pool.get_rows(url):
-                    self._learn_link(features, known, groups, fetch.reward)
+                site = self._compute_site_score(url)
+                for row in self.pool.get_rows(url):
+                    self._learn_link(row, site, fetch.reward)
             self.pool.mark_fetched(url, fetch.reward)
         if fetch.reward is not None:
             self.url_variants.add_page(fetch.requested_url, fetch.page_url)
@@ -229,10 +233,18 @@ class LinkModel:
 
     def _compute_site_scores(self, hosts: Ids) -> Floats:
         """Return the part of each link that depends on the evidence on the pages of its host."""
-        distinct, places = np.unique(hosts, return_inverse=True)
+        # A table of all groups instead of `np.unique`, which sorts thousands of links.
         names = self.group_rates.names
-        bonus = [self.site_evidence.compute_bonus(f"//{names[number]}/") for number in distinct.tolist()]
-        return (self._site_weight * np.array(bonus, np.float32))[places]
+        is_host = np.zeros(len(names), np.bool_)
+        is_host[hosts] = True
+        scores: Floats = np.zeros(len(names), np.float32)
+        for number in is_host.nonzero()[0].tolist():
+            scores[number] = self._site_weight * self.site_evidence.compute_bonus(f"//{names[number]}/")
+        return scores[hosts]
+
+    def _compute_site_score(self, url: str) -> float:
+        """Return the part of one link, rounded like the parts of many links."""
+        return float(np.float32(self._site_weight * self.site_evidence.compute_bonus(url)))
 
     def describe_unlearned_page(self, visit: Visit) -> PageScores:
         """Return the record of a page that the model does not learn from: its links have no computed priorities."""

@@ -27,6 +27,7 @@ _MAX_DEAD_SHARE = 0.3  # share of dead rows at which the arrays are compacted
 _MAX_FETCHED = 50_000  # maximum number of remembered fetched URLs
 
 Hashes = NDArray[np.uint32]
+LinkRow = tuple[Hashes, Floats, Ids]  # features, prior features and groups of one link
 
 
 class PoolRows(NamedTuple):
@@ -123,12 +124,12 @@ class LinkPool:
         number = self.numbers.get(url)
         return self.frontier_scores[number] if number is not None else 0.0
 
-    def get_rows(self, url: str) -> list[tuple[Hashes, Floats, Ids]]:
+    def get_rows(self, url: str) -> list[LinkRow]:
         """Return the features, prior features and groups of each row of a URL."""
         number = self.numbers.get(url)
         return [self._get_row(row) for row in self._rows_by_number[number]] if number is not None else []
 
-    def _get_row(self, number: int) -> tuple[Hashes, Floats, Ids]:
+    def _get_row(self, number: int) -> LinkRow:
         """Return the features, prior features and groups of one row."""
         place = bisect_right(self._pending_starts, number) - 1
         if place < 0:
