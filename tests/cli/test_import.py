@@ -159,6 +159,17 @@ def test_a_warc_file_of_wget_is_imported_searched_and_continued(run) -> None:  #
         check_import_and_continue(run, address, requested, "mine.warc.gz")
 
 
+def test_pages_of_a_trap_are_imported_too(run) -> None:  # type: ignore[no-untyped-def]
+    """The pattern of the days is exhausted after a few pages, which demotes the links to the others in a crawl."""
+    address, days = "http://a.example", range(30)
+    bodies = {f"/calendar/{day}": f"<p>No events.<a href=/calendar/{day + 1}>next</a>".encode() for day in days}
+    bodies["/"] = make_page("/", *bodies)
+    records = [write_record("resource", f"{address}{path}", body, "text/html") for path, body in bodies.items()]
+    Path("trap.warc").write_bytes(b"".join(records))
+    row = json.loads(run("import", "trap.warc", "--topic", "dengue fever", "--no-distinct", "--json").out)
+    assert (row["pages"], row["failed"]) == (31, 0)
+
+
 def test_a_truncated_file_is_imported_up_to_the_damage(run) -> None:  # type: ignore[no-untyped-def]
     data = write_warc("http://a.example", is_compressed=False)
     Path("torn.warc").write_bytes(data[: data.index(b"p { color") + 5])

@@ -237,7 +237,9 @@ class Crawl:
             leases = await self._lease_filter.lease_links(self.context, room, limits=self._get_lease_limits())
             started = len(self._leases)
             for lease in leases:
-                if await self._lease_filter.accept_lease(self.context, lease, running=self._leases.values()):
+                if not self.limits.checks_leases or await self._lease_filter.accept_lease(
+                    self.context, lease, running=self._leases.values()
+                ):
                     self._leases[lease.token] = lease
                     self._leased_at[lease.token] = self.context.clock()
                     self._focus_policy.count_fetch(is_poor=lease.is_poor)

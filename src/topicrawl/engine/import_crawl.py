@@ -99,7 +99,8 @@ class ImportCrawl:
     async def visits(self) -> AsyncIterator[Visit]:
         """Visit the pages of the recording that the crawl does not have yet."""
         crawl, frontier = self.crawl, self.crawl.context.frontier
-        crawl.limits = replace(crawl.limits, min_score=IMPORT_SCORE / 2)
+        # The recording is finite. A demoted link would be leased again, because its score stays above the minimum.
+        crawl.limits = replace(crawl.limits, min_score=IMPORT_SCORE / 2, checks_leases=False)
         urls = list(self.recording)
         await frontier.add([Offer(Link(url), Priority(IMPORT_SCORE)) for url in urls])
         for _ in range(_MAX_ROUNDS):

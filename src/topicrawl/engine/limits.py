@@ -36,6 +36,7 @@ class CrawlLimits:
     patience: float = 600.0  # seconds to wait for a host when no other links are left
     fetch_timeout: float = 900.0  # seconds for one fetch with all redirects and waiting times
     min_score: float = 0.0  # links that score less are not fetched
+    checks_leases: bool = True  # whether leased links are checked again for traps, spam and the budget of a domain
     focus: float = 0.4  # links below this fraction of the best waiting score are poor; 0: none is
     poor_share: float = 0.15  # share of the fetches that poor links get
     slow_fetch_seconds: float = 5.0  # seconds after which a fetch no longer counts towards the page limit
