@@ -234,6 +234,26 @@ def test_a_failing_notice_is_a_warning(run: Run) -> None:
     assert SECRET not in ran.err
 
 
+def test_a_refresh_sends_a_notice_also_after_an_error(run: Run) -> None:
+    script = "import pathlib, sys; pathlib.Path('summary.json').open('a').write(sys.stdin.read())"
+    refresh = (
+        "refresh",
+        "dengue-fever",
+        "--allow-net",
+        "127.0.0.0/8",
+        "--on-completion",
+        f'{sys.executable} -c "{script}"',
+    )
+    with live_site(make_chain_site(2)) as (address, _):
+        assert run("crawl", "dengue fever", "--seed", f"{address}/0", *OPTIONS).code == 0
+        assert run(*refresh).code == 0
+    Path("dengue-fever/topic.toml").unlink()
+    assert run(*refresh).code == 3
+    done, failed = map(json.loads, Path("summary.json").read_text().splitlines())
+    assert (done["exit_code"], done["outcomes"]) == (0, {"unchanged": 2})
+    assert (failed["exit_code"], "topic.toml" in failed["error"]) == (3, True)
+
+
 def test_every_command_that_fetches_has_the_network_options() -> None:
     for words in (["crawl"], ["worker"], ["seeds"], ["topic", "build"], ["refresh"], ["search"], ["serve"]):
         command: click.Command | None = cli.root_command
@@ -253,12 +273,18 @@ def test_negative_options_have_hyphens() -> None:
     assert not [name for name in options if "_" in name]
 
 
-def test_shell_completion_lists_commands_and_options() -> None:
+def test_shell_completion_lists_commands_options_and_values() -> None:
     from click.shell_completion import BashComplete
 
     completion = BashComplete(cli.root_command, {}, "topicrawl", "_TOPICRAWL_COMPLETE")
     assert "crawl" in [item.value for item in completion.get_completions([], "cr")]
     assert "--exclude" in [item.value for item in completion.get_completions(["crawl"], "--ex")]
+    for option, start, value in (
+        ("--strategy", "app", "apprentice"),
+        ("--judge", "cos", "cosine"),
+        ("--render", "", "off"),
+    ):
+        assert value in [item.value for item in completion.get_completions(["crawl", option], start)]
 
 
 def test_a_shared_crawl_has_no_page_limits_of_hosts() -> None:

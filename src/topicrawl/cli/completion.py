@@ -36,7 +36,7 @@ def add_completion_options(function: Function) -> Function:
         "--on-completion",
         default="",
         metavar="COMMAND",
-        help="At the end, run this command with a JSON summary on its standard input.",
+        help="At the end, run this command, without a shell, with a JSON summary on its standard input.",
     )(function)
 
 
@@ -55,7 +55,7 @@ def check_completion_options(options: Mapping[str, Any]) -> None:
 
 async def send_notices(options: Mapping[str, Any], summary: Mapping[str, object], settings: Settings) -> None:
     """Run the command and post to the webhook. Print a warning for each that fails."""
-    text = json.dumps(summary, ensure_ascii=False)
+    text = json.dumps(summary, ensure_ascii=False) + "\n"
     if options["on_completion"]:
         run_notice_command(shlex.split(options["on_completion"]), text)
     if options["webhook"]:

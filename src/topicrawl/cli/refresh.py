@@ -20,7 +20,8 @@ from topicrawl.cli.completion import add_completion_options, check_completion_op
 from topicrawl.cli.datetime_param import DateTimeParam
 from topicrawl.cli.setting_options import add_network_options, collect_network_settings
 from topicrawl.engine.limits import StopReason
-from topicrawl.errors import CollectionError, UsageError
+from topicrawl.errors import CollectionError, TopicrawlError, UsageError
+from topicrawl.settings import Settings
 
 if TYPE_CHECKING:
     from topicrawl.collection.history import PageChange
@@ -129,7 +130,33 @@ class RefreshOptions:
 
 
 async def run_refresh(options: RefreshOptions, clock: Callable[[], float] = time.time) -> int:
-    """Select the due pages, revisit them, and return the exit code. An interrupted refresh is resumed next time."""
+    """Revisit the due pages, send the notices, and return the exit code. An interrupted refresh can be resumed."""
+    started = time.monotonic()
+    try:
+        code, result, settings = await _revisit_due_pages(options, clock)
+    except TopicrawlError as error:
+        # The settings of the crawl may be unreadable.
+        result = {"exit_code": error.exit_code, "error": str(error)}
+        await _send_refresh_notices(options, result, started, Settings(**options.settings))
+        raise
+    await _send_refresh_notices(options, {"exit_code": code, **result}, started, settings)
+    return code
+
+
+async def _send_refresh_notices(
+    options: RefreshOptions, result: Mapping[str, object], started: float, settings: Settings
+) -> None:
+    """Send the notices at the end of a refresh."""
+    if options.notices:
+        summary = {"event": "completed", "directory": str(options.directory), **result}
+        seconds = round(time.monotonic() - started, 1)
+        await send_notices(options.notices, {**summary, "seconds": seconds}, settings)
+
+
+async def _revisit_due_pages(
+    options: RefreshOptions, clock: Callable[[], float]
+) -> tuple[int, dict[str, object], Settings]:
+    """Select the due pages and revisit them. Return the exit code, the results and the settings of the crawl."""
     from topicrawl.builder.crawls import open_recrawl
     from topicrawl.collection.history import load_revisit_candidates
     from topicrawl.recrawl.schedule import build_round_fact, load_round, select_due_pages
@@ -151,10 +178,7 @@ async def run_refresh(options: RefreshOptions, clock: Callable[[], float] = time
         outcomes, settings = dict(recrawl.sink.outcomes), recrawl.settings
     display.stop(stop, options.directory)
     code = EXIT_INTERRUPTED if stop == StopReason.INTERRUPTED else 0
-    if options.notices:
-        summary = {"event": "completed", "directory": str(options.directory), "exit_code": code, "reason": str(stop)}
-        await send_notices(options.notices, {**summary, "outcomes": outcomes}, settings)
-    return code
+    return code, {"reason": str(stop), "outcomes": outcomes}, settings
 
 
 async def _run_visits(crawl: Crawl, display: _RefreshDisplay) -> StopReason:

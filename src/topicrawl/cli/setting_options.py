@@ -14,6 +14,8 @@ from topicrawl.settings import Settings, list_settings, load_settings_file
 DEFAULT_CONFIG = Path("topicrawl.toml")
 #: Settings of requests. Every command that sends requests to hosts has an option for each.
 NETWORK_SETTINGS = ("delay", "timeout", "user_agent", "contact", "robots", "proxy", "allow_net", "resolve")
+#: Settings whose values the shell can complete.
+_COMPLETED_SETTINGS = ("strategy", "judge", "render")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -27,6 +29,16 @@ def format_default(value: object) -> str:
     if value is None:
         return "auto"
     return "none" if value in ("", (), {}) else str(value)
+
+
+def _complete_value(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the values of a setting that start with a text, for the completion of the shell."""
+    from topicrawl.relevance.base import BUILT_IN_JUDGES
+    from topicrawl.settings import RENDER_MODES
+    from topicrawl.strategies import list_strategies
+
+    values = {"strategy": list_strategies(), "judge": BUILT_IN_JUDGES, "render": RENDER_MODES}[str(parameter.name)]
+    return [value for value in values if value.startswith(incomplete)]
 
 
 def add_setting_options(function: Function, names: Iterable[str] | None = None) -> Function:
@@ -47,6 +59,7 @@ def add_setting_options(function: Function, names: Iterable[str] | None = None) 
             default=None,
             metavar={int: "N", float: "X", str: "TEXT", tuple: "TEXT"}.get(known.kind),
             help=f"{known.help} [default: {format_default(known.default)}]",
+            shell_complete=_complete_value if name in _COMPLETED_SETTINGS else None,
         )
         function = decorate(function)
     return function
