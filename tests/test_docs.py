@@ -23,6 +23,7 @@ from xml.etree import ElementTree
 import click
 import pytest
 from tests.helpers.live_site import live_site
+from tests.helpers.sample_web import write_small_web
 
 import topicrawl
 from topicrawl import cli, errors, strategies
@@ -440,7 +441,7 @@ def test_toml_blocks_are_topics_or_settings(page: Path, tmp_path: Path) -> None:
 def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Directory with a small recorded web and one task."""
     directory = tmp_path_factory.mktemp("docs")
-    topicrawl.SampleWeb(pages=400, hosts=20).write(directory / "sample-web")
+    write_small_web(directory / "sample-web")
     tasks = directory / "sample-web" / "tasks.json"
     tasks.write_text(json.dumps(json.loads(tasks.read_text("utf-8"))[:1]), "utf-8")
     return directory

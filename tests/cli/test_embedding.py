@@ -13,8 +13,7 @@ from tests.cli.conftest import Ran, Run
 from tests.helpers.embeddings import PLUGIN, make_vectors, write_model2vec
 from tests.helpers.live_site import live_site
 from tests.helpers.redis_server import running
-
-from topicrawl.sample_web.web import SampleWeb
+from tests.helpers.sample_web import write_small_web
 
 pytest.importorskip("tokenizers", reason="tokenizers is not installed: make install")
 
@@ -161,7 +160,7 @@ def test_topic_try_compares_embeddings(run: Run) -> None:
 
 
 def test_lab_runs_with_an_embedding(run: Run) -> None:
-    SampleWeb(pages=400, hosts=20).write(Path("web"))
+    write_small_web(Path("web"))
     task = json.loads(Path("web/tasks.json").read_text("utf-8"))[0]
     asked = ("lab", "run", "web", "--words", task["words"], "--seed", task["seeds"][0], "--pages", 30, "--no-cache")
     orders = {}

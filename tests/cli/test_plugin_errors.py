@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Run
 from tests.helpers.live_site import live_site, make_chain_site
-
-from topicrawl.sample_web.web import SampleWeb
+from tests.helpers.sample_web import write_small_web
 
 PLUGINS = """
 from dataclasses import dataclass
@@ -76,7 +75,7 @@ CASES = [
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("web") / "sample"
-    SampleWeb(pages=400, hosts=20).write(folder)
+    write_small_web(folder)
     return folder
 
 

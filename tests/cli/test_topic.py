@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.helpers import documents
 from tests.helpers.live_site import live_site
+from tests.helpers.sample_web import write_small_web
 
-from topicrawl import SampleWeb
 from topicrawl.cli import seed_search
 from topicrawl.topic import load_topic
 
@@ -20,7 +20,7 @@ PAGE = "<title>Dengue</title><p>Dengue fever is spread by mosquitoes. Dengue fev
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("web") / "sample"
-    SampleWeb(pages=400, hosts=20).write(directory)
+    write_small_web(directory)
     return directory
 
 

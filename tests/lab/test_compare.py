@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from tests.helpers.comparison import build_comparison
 from tests.helpers.markers import LONG
+from tests.helpers.sample_web import write_small_web
 
 from topicrawl.errors import StrategyError, UsageError
 from topicrawl.lab.compare import (
@@ -34,7 +35,6 @@ from topicrawl.lab.results import ResultsFile
 from topicrawl.lab.run import ORACLE
 from topicrawl.lab.tasks import read_labels, read_tasks, resolve_task
 from topicrawl.sample_web.recording import RecordedTask, build_response, write_pages, write_tables
-from topicrawl.sample_web.web import SampleWeb
 
 COSTS = ("cpu", "training", "memory")
 
@@ -43,7 +43,7 @@ COSTS = ("cpu", "training", "memory")
 def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small recorded web with three tasks. The third has no targets and cannot be run."""
     folder = tmp_path_factory.mktemp("web") / "sample"
-    SampleWeb(pages=400, hosts=20).write(folder)
+    write_small_web(folder)
     tasks = json.loads((folder / "tasks.json").read_text("utf-8"))[:3]
     tasks[2]["labels"] = ["dragons"]
     (folder / "tasks.json").write_text(json.dumps(tasks), "utf-8")

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from tests.helpers.markers import LONG
+from tests.helpers.sample_web import write_small_web
 from tests.helpers.scripts import load_script
 
 from topicrawl import strategies
 from topicrawl.lab.compare import resolve_strategies
 from topicrawl.lab.run import ORACLE
-from topicrawl.sample_web.web import SampleWeb
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_the_benchmark_runs_and_reuses_its_results(
     bench: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     web = tmp_path / "webs" / "sample"
-    SampleWeb(pages=400, hosts=20).write(web)
+    write_small_web(web)
     for name in ("tasks.json", "tasks-phrase.json"):
         (web / name).write_text(json.dumps(json.loads((web / name).read_text("utf-8"))[:1]), "utf-8")
     monkeypatch.setattr(bench, "WEBS", tmp_path / "webs")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.helpers.markers import LONG
+from tests.helpers.sample_web import write_small_web
 
 from topicrawl import parse
 from topicrawl.errors import RecordingError, SeedError
@@ -23,7 +24,7 @@ from topicrawl.topic import Topic
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("web") / "sample"
-    SampleWeb(pages=400, hosts=20).write(folder)
+    write_small_web(folder)
     return folder
 
 

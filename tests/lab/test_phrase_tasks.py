@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 from tests.helpers.crawl_directory import crawl_tree, is_on_topic
+from tests.helpers.sample_web import write_small_web
 
 from topicrawl.collection.annotations import REVIEWER_ORIGIN, AnnotationLabel, annotate
 from topicrawl.collection.store import CollectionStore
 from topicrawl.errors import UsageError
 from topicrawl.lab.compare import Comparison, ComparisonConfig, plan_comparison
 from topicrawl.lab.phrase_tasks import PhraseOptions, TargetSource
-from topicrawl.sample_web.web import SampleWeb
 
 PAGES = 40
 
@@ -35,7 +35,7 @@ def reviewed(crawled: tuple[Path, str], tmp_path: Path) -> tuple[Path, str]:
 def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A recorded web with labels."""
     directory = tmp_path_factory.mktemp("web") / "sample"
-    SampleWeb(pages=400, hosts=20).write(directory)
+    write_small_web(directory)
     return directory
 
 

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from topicrawl.sample_web.web import SampleWeb
+from tests.helpers.sample_web import write_small_web
 
 SCRIPT = """
 import asyncio, sys
@@ -41,7 +41,7 @@ def test_a_worker_ends_during_a_run_when_its_parent_is_killed(tmp_path: Path) ->
     os.mkfifo(pipe)
     # The run imports its strategy from this module, and blocks while the module reads the pipe.
     (tmp_path / "blocked.py").write_text(f"open({str(pipe)!r}).read()")
-    SampleWeb(pages=400, hosts=20).write(tmp_path / "web")
+    write_small_web(tmp_path / "web")
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     with subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path / "web")], env=environment) as parent:
         writer = open_for_writing(pipe, parent)

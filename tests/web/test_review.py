@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,18 @@ from topicrawl.collection.page_filter import ExportFilter
 REVIEW = "/api/collections/crawl/review"
 
 
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A finished crawl, and the address of its site."""
+    directory = tmp_path_factory.mktemp("review") / "crawl"
+    return directory, crawl_review_site(directory)
+
+
 @pytest.fixture
-def place(tmp_path: Path) -> tuple[Path, str]:
-    return tmp_path / "crawl", crawl_review_site(tmp_path / "crawl")
+def place(crawled: tuple[Path, str], tmp_path: Path) -> tuple[Path, str]:
+    """A copy of the finished crawl, and the address of its site."""
+    shutil.copytree(crawled[0], tmp_path / "crawl")
+    return tmp_path / "crawl", crawled[1]
 
 
 @pytest.fixture

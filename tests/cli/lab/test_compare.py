@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.helpers.crawl_directory import crawl_tree
 from tests.helpers.markers import LONG
+from tests.helpers.sample_web import write_small_web
 
 from topicrawl.cli.lab.compare import CompareOptions
-from topicrawl.sample_web.web import SampleWeb
 
 MISTAKES = [
     (["nowhere"], 3, "nowhere"),
@@ -55,7 +55,7 @@ def test_strategies_keep_their_parameters(text: str, names: list[str]) -> None:
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("web") / "sample"
-    SampleWeb(pages=400, hosts=20).write(folder)
+    write_small_web(folder)
     tasks = json.loads((folder / "tasks.json").read_text("utf-8"))[:2]
     tasks[1]["seeds"] = ["http://elsewhere.example/"]
     (folder / "tasks.json").write_text(json.dumps(tasks), "utf-8")
@@ -116,7 +116,7 @@ def test_measures_of_the_papers_are_printed_on_request(run, sample: Path) -> Non
 @LONG
 def test_both_kinds_of_tasks_are_reported_separately(run, tmp_path_factory: pytest.TempPathFactory) -> None:  # type: ignore[no-untyped-def]
     web = tmp_path_factory.mktemp("webs") / "sample"
-    SampleWeb(pages=400, hosts=20).write(web)
+    write_small_web(web)
     for name in ("tasks.json", "tasks-phrase.json"):
         (web / name).write_text(json.dumps(json.loads((web / name).read_text("utf-8"))[:1]), "utf-8")
     asked = ("lab", "compare", web, "--strategies", "best_first", "--budget", 20, "--examples", 0)

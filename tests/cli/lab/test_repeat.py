@@ -8,15 +8,14 @@ from xml.etree import ElementTree
 
 import pytest
 from tests.helpers.markers import LONG
-
-from topicrawl.sample_web.web import SampleWeb
+from tests.helpers.sample_web import write_small_web
 
 
 @pytest.fixture(scope="module")
 def sample_web(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("repeat") / "sample"
     directory.mkdir()
-    SampleWeb(pages=400, hosts=20).write(directory)
+    write_small_web(directory)
     return directory
 
 

@@ -6,14 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-
-from topicrawl.sample_web.web import SampleWeb
+from tests.helpers.sample_web import write_small_web
 
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("web") / "sample"
-    SampleWeb(pages=400, hosts=20).write(folder)
+    write_small_web(folder)
     return folder
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.helpers.sample_web import write_small_web
 
 from topicrawl.lab.tasks import read_tasks
-from topicrawl.sample_web.web import SampleWeb
 
 Run = Callable[..., Any]
 
@@ -18,7 +18,7 @@ Run = Callable[..., Any]
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("webs") / "sample"
-    SampleWeb(pages=400, hosts=20).write(directory)
+    write_small_web(directory)
     return directory
 
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 from tests.helpers.live_site import live_site, make_chain_site
+from tests.helpers.sample_web import write_small_web
 
-from topicrawl import SampleWeb
 from topicrawl.topic import Topic
 
 
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("web")
-    SampleWeb(pages=400, hosts=20).write(directory / "web")
+    write_small_web(directory / "web")
     return directory / "web"
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.helpers.sample_web import write_small_web
 
 from topicrawl.lab.summary_labels import read_rows
 from topicrawl.sample_web.web import SampleWeb
@@ -51,7 +52,7 @@ def test_from_pages_to_a_network_that_a_crawl_can_use(run, pages: list[str]) -> 
     assert "n.json: 10 labelled sentences of 2 pages, 6 yes" in ran.out
     assert "accuracy" in ran.out
     assert "majority baseline: 0.600" in ran.out
-    SampleWeb(pages=400, hosts=20).write(Path("web"))
+    write_small_web(Path("web"))
     task = json.loads(Path("web/tasks.json").read_text("utf-8"))[0]
     crawl = ("lab", "run", "web", "--words", task["words"], "--seed", task["seeds"][0], "--pages", "5")
     assert run(*crawl, "--strategy", "summary:network=n.json", "--out", "v.jsonl").code == 0
