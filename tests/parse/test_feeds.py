@@ -132,6 +132,45 @@ def test_the_entries_before_an_error_are_used() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("body", "entries"),
+    [
+        (b"<urlset><url><loc>/?a=1&b=2</loc></url></urlset>", [("http://a.test/?a=1&b=2", "")]),
+        (b"\xef\xbb\xbf\n <?xml version='1.0'?><urlset><url><loc>/1</loc></url></urlset>", [("http://a.test/1", "")]),
+        (
+            b"<rss><item><title>a&nbsp;b &eacute;\x0b\x00</title><link>/1</link></item></rss>",
+            [("http://a.test/1", "a b é")],
+        ),
+        (
+            b"<rss><item><title>x & y</title><link><![CDATA[/?a=1&b]]></link></item></rss>",
+            [("http://a.test/?a=1&b", "x & y")],
+        ),
+    ],
+    ids=["ampersand", "blanks", "entities", "cdata"],
+)
+def test_frequent_errors_are_repaired(body: bytes, entries: list[tuple[str, str]]) -> None:
+    assert [entry[:2] for entry in list_entries(parse(body))] == entries
+
+
+def test_the_declared_charset_decodes_a_feed_that_is_not_well_formed() -> None:
+    body = "<rss><item><title>Fièvre</title><link>/1</link></item></rss>".encode("latin-1")
+    assert parse(body, kind="application/rss+xml; charset=iso-8859-1").links[0].anchor == "Fièvre"
+
+
+def test_links_are_relative_to_the_base_of_their_element() -> None:
+    entry = '<entry xml:base="{}"><title>x</title><link href="page"/></entry>'
+    body = f'<feed xml:base="http://b.test/dir/">{entry.format("sub/")}{entry.format("http://c.test/")}'
+    body += f'{entry.format("http://[")}<entry><link href="/root"/></entry></feed>'
+    urls = [link.url for link in parse(body.encode()).links]
+    assert urls == ["http://b.test/dir/sub/page", "http://c.test/page", "http://a.test/page", "http://b.test/root"]
+
+
+def test_pages_in_other_languages_are_entries_of_a_sitemap() -> None:
+    link = '<x:link rel="alternate" hreflang="de" href="/de"/>'
+    body = f'<urlset xmlns:x="http://www.w3.org/1999/xhtml"><url>{link}<loc>/en</loc></url></urlset>'
+    assert [entry.url for entry in parse(body.encode()).links] == ["http://a.test/de", "http://a.test/en"]
+
+
 BOMB = b"""<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;"><!ENTITY c SYSTEM "file:///etc/passwd">]>
 <rss><item><title>&b;&c;</title><link>http://a.test/1</link></item></rss>"""
 
@@ -141,6 +180,8 @@ BOMB = b"""<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;"><!E
     [
         BOMB,
         b"<rss>" * 300_000,
+        b"<rss>&" + b"<![CDATA[" * 200_000,
+        b"<rss>" + b"&" * 2_000_000,
         b"<rss><item>" + b"<title>" * 200_000,
         b"<urlset><url><loc>" + b"x" * 2_000_000,
         b'<?xml version="1.0" encoding="klingon"?><rss/>',

@@ -1,7 +1,7 @@
 """Read the links of sitemaps (XML, index, text) and feeds (RSS, Atom, JSON Feed).
 
-The XML parser expands no entities and reads no other files. A file that is malformed or too long gives the links
-before the damage or the limit.
+The XML parser expands no entities and reads no other files. Frequent errors in XML are repaired. A file that is
+malformed in other ways or too long gives the links before the damage or the limit.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from urllib.parse import urljoin
 from xml.parsers import expat
 
 from topicrawl.models import Link, Page, Response
@@ -30,6 +31,11 @@ FEED_REL = "feed"
 
 _MAX_TEXT_LENGTH = 2000  # of one element
 _TAGS = re.compile(r"<[^<>]{0,1000}>")
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+#: CDATA sections, which stay as they are, and ampersands that start none of the entities of XML.
+_BARE_AMPERSANDS = re.compile(
+    r"<!\[CDATA\[.*?(?:\]\]>|\Z)|&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});)", re.S
+)
 _ITEM_NAMES = frozenset({"url", "sitemap", "item", "entry"})
 _FIELDS = {
     "loc": "url",
@@ -158,10 +164,31 @@ def _read_content(body: bytes, content_type: str) -> FeedContent:
     if start.startswith(b"{"):
         return _read_json(body)
     if start.startswith(b"<"):
-        return _XmlFeedReader().read(body)
+        return _read_xml(body, content_type)
     lines = decode_text(body, content_type)[0].split()
     urls = [line for line in lines[:MAX_LINKS] if line.startswith(("http://", "https://"))]
     return FeedContent("text", items=list(map(FeedItem, urls)))
+
+
+def _read_xml(body: bytes, content_type: str) -> FeedContent:
+    """Read a sitemap, RSS or Atom. If it is not well-formed, repair it and read it again."""
+    reader = _XmlFeedReader()
+    if reader.read(body.removeprefix(b"\xef\xbb\xbf").lstrip()):
+        return reader.content
+    text = repair_xml(decode_text(body, content_type)[0])
+    repaired = _XmlFeedReader()
+    repaired.read(text.encode("utf-8", "replace")[:MAX_FEED_BYTES], encoding="utf-8")
+    return max(reader.content, repaired.content, key=lambda content: len(content.items))
+
+
+def repair_xml(text: str) -> str:
+    """Escape single ampersands and the entities of HTML, and remove control characters and leading white space.
+
+    >>> repair_xml(" <a>x&y &nbsp; <![CDATA[&]]> &amp;\x0b</a>")
+    '<a>x&amp;y &amp;nbsp; <![CDATA[&]]> &amp;</a>'
+    """
+    text = _CONTROL_CHARACTERS.sub("", text).lstrip("\ufeff \t\r\n")
+    return _BARE_AMPERSANDS.sub(lambda match: "&amp;" if match[0] == "&" else match[0], text)
 
 
 def _read_json(body: bytes) -> FeedContent:
@@ -196,11 +223,21 @@ class _LimitReached(Exception):
     """The file has more entries than are used, or declares entities."""
 
 
+def _join_base(base: str, url: str) -> str:
+    """Return a URL relative to the base of an element; unchanged if one of them is invalid."""
+    try:
+        return urljoin(base, url)
+    except ValueError:
+        return url
+
+
 class _XmlFeedReader:
     """Reader of sitemaps, RSS and Atom with the event parser expat."""
 
     def __init__(self) -> None:
         self.content = FeedContent()
+        self._base = ""  # xml:base of the root element
+        self._item_base = ""  # xml:base of the open entry
         self._prefix = ""  # namespace prefix of the root element, with its colon
         self._item: FeedItem | None = None
         self._item_name = ""
@@ -208,19 +245,23 @@ class _XmlFeedReader:
         self._text: list[str] = []
         self._length = 0
 
-    def read(self, body: bytes) -> FeedContent:
-        """Return the entries up to the limit or the first error."""
-        parser = expat.ParserCreate()
+    def read(self, body: bytes, encoding: str | None = None) -> bool:
+        """Read the entries up to the limit or the first error. Return whether the body is well-formed up to there.
+
+        `encoding` replaces the one that the body declares.
+        """
+        parser = expat.ParserCreate(encoding)
         parser.StartElementHandler = self._start_element
         parser.EndElementHandler = self._end_element
         parser.CharacterDataHandler = self._add_text
         parser.EntityDeclHandler = self._refuse_entities
         try:
             parser.Parse(body, True)
-        except (expat.ExpatError, _LimitReached, LookupError, ValueError):
-            # Feeds are often malformed; the entries before the error are usable.
-            return self.content
-        return self.content
+        except _LimitReached:
+            return True
+        except (expat.ExpatError, LookupError, ValueError):
+            return False
+        return True
 
     def _refuse_entities(self, *declaration: object) -> None:
         raise _LimitReached
@@ -229,13 +270,19 @@ class _XmlFeedReader:
         prefix, _, local = name.lower().rpartition(":")
         if not self.content.kind:
             self.content.kind, self._prefix = local, prefix
+            self._base = attributes.get("xml:base", "")[:_MAX_TEXT_LENGTH]
             return
         is_own = prefix in (self._prefix, "")
         if self._item is None and is_own and local in _ITEM_NAMES:
             self._item, self._item_name = FeedItem(is_sitemap=local == "sitemap"), name
+            self._item_base = _join_base(self._base, attributes.get("xml:base", "")[:_MAX_TEXT_LENGTH])
         elif local == "link" and "href" in attributes:
             if self._item is not None and attributes.get("rel", "alternate") == "alternate":
-                self._item.url = self._item.url or attributes["href"][:_MAX_TEXT_LENGTH]
+                target = attributes["href"][:_MAX_TEXT_LENGTH]
+                if self.content.kind == "urlset":  # the page in another language
+                    self._add_item(FeedItem(target))
+                else:
+                    self._item.url = self._item.url or target
         elif local in _FIELDS and (is_own or prefix in _FIELD_PREFIXES) and not self._open_field:
             self._open_field, self._text, self._length = name, [], 0
 
@@ -249,10 +296,15 @@ class _XmlFeedReader:
             self._open_field = ""
             self._store_field(_FIELDS[name.lower().rpartition(":")[2]], "".join(self._text).strip())
         elif self._item is not None and name == self._item_name:
-            self.content.items.append(self._item)
+            if self._item_base and self._item.url:
+                self._item.url = _join_base(self._item_base, self._item.url)
+            self._add_item(self._item)
             self._item = None
-            if len(self.content.items) >= MAX_LINKS:
-                raise _LimitReached
+
+    def _add_item(self, item: FeedItem) -> None:
+        self.content.items.append(item)
+        if len(self.content.items) >= MAX_LINKS:
+            raise _LimitReached
 
     def _store_field(self, name: str, text: str) -> None:
         """Store the text of an element in the open entry, or the title of the feed. The first text counts."""
