@@ -7,8 +7,10 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 from tests.helpers.markers import RUN_LONG_TESTS
 
@@ -28,6 +30,13 @@ if _MEMORY_DISK.is_dir() and shutil.disk_usage(_MEMORY_DISK).free >= _MEMORY_DIS
 # of numpy.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Iterator[Any]:
+    """Do not search the tests for examples in docstrings: they have none."""
+    collectors = yield
+    return [collector for collector in collectors if not isinstance(collector, DoctestModule)]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from starlette.testclient import TestClient
 from tests.helpers.markers import LONG
 
 import web_pages
@@ -17,6 +16,8 @@ PAGES, VERDICTS = 300, 60
 
 @LONG
 def test_all_requests_of_the_benchmark_succeed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from starlette.testclient import TestClient
+
     monkeypatch.chdir(tmp_path)
     directory = web_pages.prepare_collection(PAGES, VERDICTS)
     store = CollectionStore(directory / "topicrawl.sqlite", readonly=True)

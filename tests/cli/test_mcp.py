@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from tests.helpers.markers import LONG
 
 from topicrawl import Settings, Topic, open_crawl
 
-mcp = pytest.importorskip("mcp", reason="mcp is not installed: make install")
+# The library is imported by the tests: this takes half a second, which every test process would need to collect them.
+pytestmark = pytest.mark.skipif(find_spec("mcp") is None, reason="mcp is not installed: make install")
 
 
 async def crawl(directory: Path, address: str) -> None:
@@ -44,6 +46,8 @@ def run_session(steps: Any, *arguments: str) -> None:
     """Start `topicrawl mcp` and run the steps with a connected client."""
 
     async def run() -> None:
+        import mcp
+
         server = mcp.StdioServerParameters(
             command=sys.executable, args=["-m", "topicrawl", "mcp", *arguments], env={**os.environ}
         )
