@@ -28,7 +28,7 @@ import tantivy
 
 from topicrawl.database import Database, DatabaseSchema, translate_errors
 from topicrawl.errors import DamagedError, ForeignFileError
-from topicrawl.search.analysis import ANALYZER_NAMES, PLAIN, get_analyzer
+from topicrawl.search.analysis import ANALYZER_NAMES, PLAIN, get_stem_splitter
 
 INDEX_FILE = "search.sqlite"
 ENGINE_DIRECTORY = "search"
@@ -69,7 +69,7 @@ class IndexedPage(NamedTuple):
 def build_engine_schema() -> tantivy.Schema:
     """Return the fields of a page in the search engine.
 
-    `text_…` contains the title, the text and the URL of a page, in the field of its language.
+    `text_…` contains the stems of the title, the text and the URL of a page, in the field of its language.
     """
     builder = tantivy.SchemaBuilder()
     for name in ("id", "step", "text_key", "words", "analyzer"):
@@ -96,7 +96,7 @@ def open_engine(directory: Path, *, create: bool = False) -> tantivy.Index:
             path.mkdir(exist_ok=True)
         index = tantivy.Index(build_engine_schema(), str(path)) if create else tantivy.Index.open(str(path))
         for name in ANALYZER_NAMES:
-            index.register_tokenizer(name, get_analyzer(name))
+            index.register_tokenizer(name, get_stem_splitter())
         index.config_reader("manual")
         return index
 

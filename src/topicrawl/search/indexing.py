@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +27,7 @@ from topicrawl.database import FileLock
 from topicrawl.errors import CollectionError, DamagedError
 from topicrawl.models import Failure
 from topicrawl.parse.text_only import extract_text
-from topicrawl.search.analysis import ANALYZER_NAMES, get_analyzer_name, normalize_text
+from topicrawl.search.analysis import ANALYZER_NAMES, WordStemmer, get_analyzer_name
 from topicrawl.search.index_file import (
     ENGINE_DIRECTORY,
     INSERT_PAGE,
@@ -40,7 +41,8 @@ from topicrawl.search.index_file import (
     open_writable_index,
     translate_engine_errors,
 )
-from topicrawl.search.text_vectors import compute_page_vector
+from topicrawl.search.text_vectors import PageVectorizer
+from topicrawl.text.tokenizer import tokenise
 from topicrawl.urls import fingerprint, get_host
 
 log = logging.getLogger("topicrawl")
@@ -106,6 +108,7 @@ class IndexWriter:
         self._inode = get_inode(index_directory)
         self._writer: tantivy.IndexWriter | None = None
         self._archive = WarcArchive(directory)
+        self._stemmer, self._vectorizer = WordStemmer(), PageVectorizer()
         self._store_version = (-1, False)  # data version of the store and selection at the last complete update
         self._compared_at = float("-inf")
         self._compared_state: tuple[int, ...] = ()  # counts of revisits, annotations and tags at the last comparison
@@ -224,8 +227,8 @@ class IndexWriter:
             text, error = (stored, "") if stored is not None else self._read_text(row)
             if error:
                 log.warning("cannot index page: %s: %s", row.url, error)
-            document, words = build_document(row, labels, text)
-            if vector := compute_page_vector(words, row.language):
+            document, words, stems = build_document(row, labels, text, self._stemmer)
+            if vector := self._vectorizer.compute_vector(words, stems, row.language):
                 vectors.append((row.id, vector))
             pages.append(
                 IndexedPage(
@@ -306,17 +309,20 @@ def get_stored_text(document: tantivy.Document, name: str) -> str:
     return bytes(value).decode("utf-8", "replace") if value is not None else ""
 
 
-def build_document(row: CollectionRow, labels: PageLabels, text: str) -> tuple[tantivy.Document, list[str]]:
-    """Return the document of a page for the search engine, and the words of its title, text and URL."""
+def build_document(
+    row: CollectionRow, labels: PageLabels, text: str, stemmer: WordStemmer
+) -> tuple[tantivy.Document, list[str], list[str]]:
+    """Return the document of a page for the search engine, and the words of the page with their stems."""
     name, host = get_analyzer_name(row.language), get_host(row.url)
     title, url = replace_surrogates(row.title), replace_surrogates(row.url)
-    fields = [normalize_text(part, row.language) for part in (title, text, url)]
-    words = [word for field in fields for word in field.split()]
+    fields = [tokenise(part) for part in (title, text, url)]
+    stems = [stemmer.stem_words(field, row.language) for field in fields]
+    words = list(chain.from_iterable(fields))
     document = tantivy.Document()
-    for field in fields:
-        document.add_text(f"text_{name}", field)
-    document.add_text(f"title_{name}", fields[0])
-    document.add_text("url", normalize_text(url, ""))
+    for field in stems:
+        document.add_text(f"text_{name}", " ".join(field))
+    document.add_text(f"title_{name}", " ".join(stems[0]))
+    document.add_text("url", " ".join(fields[2]))
     numbers = (row.id, row.step, fingerprint(row.digest or row.url), len(words), ANALYZER_NAMES.index(name))
     for field_name, number in zip(("id", "step", "text_key", "words", "analyzer"), numbers, strict=True):
         document.add_integer(field_name, number)
@@ -330,7 +336,7 @@ def build_document(row: CollectionRow, labels: PageLabels, text: str) -> tuple[t
         document.add_text("domain", replace_surrogates(domain))
     for field_name, value in (("digest", row.digest), ("page_url", url), ("title", title), ("body", text)):
         document.add_bytes(field_name, value.encode())
-    return document, words
+    return document, words, list(chain.from_iterable(stems))
 
 
 def _list_domains(host: str) -> list[str]:

@@ -10,38 +10,55 @@ different servers are comparable.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from topicrawl.relevance.topic_meaning import scale_to_unit
 from topicrawl.text.lexicon import load_lexicon
 from topicrawl.text.term_vectors import Floats
-from topicrawl.text.word_vectors import load_word_vectors
+from topicrawl.text.word_vectors import WordVectors, load_word_vectors
 
 _MAX_WORDS = 500  # words of a page
 _HALF_WEIGHT_COUNT = 2.0  # occurrences that give a weight of one half
 _SCALE = 254.0  # a component of a stored vector is a byte divided by this number
 
 
-def compute_page_vector(words: list[str], language: str) -> bytes:
-    """Return the vector of a page from its lower-case words, one byte for each component; b"" if it has none.
+class PageVectorizer:
+    """Compute the vectors of pages. Keeps the idf of the stems of the languages with word vectors."""
 
-    >>> owls, birds, trains = (
-    ...     compute_page_vector(text.split(), "en") for text in ("the owls hunt", "birds of prey", "steam trains")
-    ... )
-    >>> query = QueryVectors({"owl": 1.0})
-    >>> [round(query.compute_similarity(vector, "en"), 1) for vector in (owls, birds, trains)]
-    [0.9, 0.3, 0.0]
-    >>> compute_page_vector(["sowy"], "pl"), query.compute_similarity(b"", "pl")
-    (b'', 0.0)
-    """
-    if load_word_vectors(language) is None:
-        return b""
-    counts = Counter(load_lexicon(language).extract_terms(words[:_MAX_WORDS]))
-    vector, _ = _sum_vectors({term: count / (count + _HALF_WEIGHT_COUNT) for term, count in counts.items()}, language)
-    return np.clip(np.rint(_SCALE * vector), -127, 127).astype(np.int8).tobytes() if vector.any() else b""
+    def __init__(self) -> None:
+        self._idf: dict[str, Floats] = {}  # language → idf of the rows of its word vectors
+
+    def compute_vector(self, words: Sequence[str], stems: Sequence[str], language: str) -> bytes:
+        """Return the vector of a page from its lower-case words and their stems; b"" if it has none.
+
+        The vector has one byte for each component.
+
+        >>> stemmer, vectorizer = load_lexicon("en").stem, PageVectorizer()
+        >>> texts = [text.split() for text in ("the owls hunt", "birds of prey", "steam trains")]
+        >>> owls, birds, trains = (
+        ...     vectorizer.compute_vector(words, [stemmer(word) for word in words], "en") for words in texts
+        ... )
+        >>> query = QueryVectors({"owl": 1.0})
+        >>> [round(query.compute_similarity(vector, "en"), 1) for vector in (owls, birds, trains)]
+        [0.9, 0.3, 0.0]
+        >>> vectorizer.compute_vector(["sowy"], ["sowy"], "pl"), query.compute_similarity(b"", "pl")
+        (b'', 0.0)
+        """
+        vectors, lexicon = load_word_vectors(language), load_lexicon(language)
+        if vectors is None:
+            return b""
+        if language not in self._idf:
+            self._idf[language] = np.array([lexicon.idf(stem) for stem in vectors.stems], np.float32)
+        terms = lexicon.select_terms(words[:_MAX_WORDS], stems[:_MAX_WORDS])
+        rows = vectors.find_rows(terms)
+        rows, counts = np.unique(rows[rows >= 0], return_counts=True)
+        weights = self._idf[language][rows] * (counts / (counts + _HALF_WEIGHT_COUNT)).astype(np.float32)
+        if not weights.any():
+            return b""
+        vector = _remove_mean(weights @ vectors.get_vectors(rows), vectors)
+        return np.clip(np.rint(_SCALE * vector), -127, 127).astype(np.int8).tobytes() if vector.any() else b""
 
 
 class QueryVectors:
@@ -85,6 +102,10 @@ def _sum_vectors(weights: Mapping[str, float], language: str) -> tuple[Floats, f
     total = float(np.abs(values).sum())
     if not is_known.any() or not total:
         return np.zeros(vectors.dimensions, np.float32), 0.0
-    vector = values[is_known] @ vectors.get_vectors(rows[is_known])
-    vector -= (vector @ vectors.mean_direction) * vectors.mean_direction
-    return scale_to_unit(vector), float(np.abs(values[is_known]).sum()) / total
+    vector = _remove_mean(values[is_known] @ vectors.get_vectors(rows[is_known]), vectors)
+    return vector, float(np.abs(values[is_known]).sum()) / total
+
+
+def _remove_mean(vector: Floats, vectors: WordVectors) -> Floats:
+    """Return a vector without the mean direction of its language, with the length 1."""
+    return scale_to_unit(vector - (vector @ vectors.mean_direction) * vectors.mean_direction)

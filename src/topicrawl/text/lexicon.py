@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
 from importlib import resources
 
@@ -150,6 +150,19 @@ class LanguageLexicon:
             if (1 < len(word) <= MAX_WORD_LENGTH and word not in stop_set) or _is_single_character_word(word, stop_set)
             else ""
             for word, stem in zip(words, stems, strict=True)
+        ]
+
+    def select_terms(self, words: Sequence[str], stems: Sequence[str]) -> list[str]:
+        """Return the stems of those words that are no stop words, single letters or over-long tokens.
+
+        >>> load_lexicon("en").select_terms(["the", "owls"], ["the", "owl"])
+        ['owl']
+        """
+        stop_set = self.stop_words
+        return [
+            stem
+            for word, stem in zip(words, stems, strict=True)
+            if word not in stop_set and (1 < len(word) <= MAX_WORD_LENGTH or _is_single_character_word(word, stop_set))
         ]
 
     def compute_weights(self, words: Iterable[str]) -> dict[str, float]:

@@ -47,6 +47,11 @@ class WordVectors(TermVectors):
         self._language = language
 
     @property
+    def stems(self) -> list[str]:
+        """The stems of the rows."""
+        return list(self._rows)
+
+    @property
     def dimensions(self) -> int:
         """Number of components of a vector."""
         return int(self._table.shape[1])
