@@ -160,12 +160,17 @@ class Response(Struct, frozen=True):
 
     @property
     def content_type(self) -> str:
-        """Media type without parameters, in lower case.
+        """Media type without parameters, in lower case."""
+        return parse_media_type(self.headers.get("content-type", ""))
 
-        >>> Response("u", "u", headers={"content-type": "Text/HTML; charset=x"}).content_type
-        'text/html'
-        """
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+def parse_media_type(content_type: str) -> str:
+    """Return the media type of a Content-Type header without parameters, in lower case. The first of a list counts.
+
+    >>> parse_media_type("Text/HTML; charset=x"), parse_media_type("text/html, text/html; charset=x")
+    ('text/html', 'text/html')
+    """
+    return content_type.partition(";")[0].partition(",")[0].strip().lower()
 
 
 class UnpackedResponse(NamedTuple):

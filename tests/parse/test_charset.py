@@ -135,6 +135,21 @@ def test_every_charset_has_a_codec_for_queries() -> None:
         assert encode_query("?q=é", get_query_codec(charset) or "utf-8").isascii(), charset
 
 
+@pytest.mark.parametrize(
+    ("declaration", "charset"),
+    [
+        ('<?xml version="1.0" encoding="windows-1251"?>', "windows-1251"),
+        ("<?xml version='1.0' encoding = 'KOI8-R' ?><!DOCTYPE html>", "koi8-r"),
+        ('<?xml version="1.0" encoding="windows-1251"?><meta charset="koi8-r">', "koi8-r"),
+        ('<?xml version="1.0" encoding="utf-16"?>', "windows-1252"),
+        ('<?xml version="1.0" encoding="klingon"?>', "windows-1252"),
+        (f'<?xml {"x" * 600} encoding="windows-1251"?>', "windows-1252"),
+    ],
+)
+def test_an_xml_declaration_counts_if_there_is_no_meta(declaration: str, charset: str) -> None:
+    assert decode_text(declaration.encode() + b"<p>caf\xe9</p>", "text/html")[1] == charset
+
+
 def test_russian_without_a_label_is_detected() -> None:
     text = "Привет, мир! Как твои дела сегодня, мой старый друг?"
     for charset in ("windows-1251", "koi8-r"):

@@ -10,7 +10,7 @@ from topicrawl.fetch.decoding import BodyTooLarge, DecodingError, decode_body, s
 from topicrawl.fetch.http_parser import ResponseParser
 from topicrawl.fetch.http_settings import HttpSettings
 from topicrawl.fetch.http_status import REDIRECT_STATUSES, classify_status
-from topicrawl.models import Damage, Failure, WireResponse
+from topicrawl.models import Damage, Failure, WireResponse, parse_media_type
 
 #: Read error pages up to this size, for the archive and so that the connection can be reused for the next request.
 _MAX_ERROR_BYTES = 64 * 1024
@@ -121,7 +121,7 @@ class BodyReader:
 
     @property
     def _media_type(self) -> str:
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        return parse_media_type(self.headers.get("content-type", ""))
 
     def _is_document_type(self, kind: str) -> bool:
         """Return whether the media type, or the file name suffix of an octet stream, belongs to a document."""

@@ -1,9 +1,9 @@
 """Charset detection and decoding of page bodies, by the rules of the HTML standard.
 
-The order is: byte-order mark, HTTP header, `<meta>` in the first 64 KB, then the bytes themselves (valid UTF-8 is
-UTF-8; otherwise the most likely legacy charset, by default windows-1252). Browsers search 1,024 bytes for the `<meta>`
-before they parse a page, and parse it again if they find the element later. Charset labels have the same meaning as in
-browsers: "latin1" is windows-1252. Invalid bytes become U+FFFD.
+The order is: byte-order mark, HTTP header, `<meta>` in the first 64 KB, XML declaration, then the bytes themselves
+(valid UTF-8 is UTF-8; otherwise the most likely legacy charset, by default windows-1252). Browsers search 1,024 bytes
+for the `<meta>` before they parse a page, and parse it again if they find the element later. Charset labels have the
+same meaning as in browsers: "latin1" is windows-1252. Invalid bytes become U+FFFD.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ _META_CHARSET = re.compile(
     rb"""|<meta\s(?:[^>]{0,500}?[\s;"'])??charset\s*+=\s*+["']?+\s*+([^\s"'/>;]+)""",
     re.I | re.S,
 )
+_XML_DECLARATION = re.compile(rb"""<\?xml\s[^>]{0,500}?\bencoding\s*+=\s*+["']([^"'>]{1,40})["']""")
 #: Python codecs of the charsets whose name in Python is another one. Other charsets have the same name.
 _PYTHON_CODECS = {
     "big5": "big5hkscs",
@@ -90,6 +91,11 @@ def _detect_charset(body: bytes) -> str:
     """Detect the charset from `<meta>` and the bytes of the body."""
     if late := _find_late_charset(body):
         return late
+    if body.startswith(b"<?xml") and not _find_meta_charset(body[:_PRESCANNED_BYTES]):
+        declared = _XML_DECLARATION.match(body)
+        charset = normalize_charset(declared[1].decode("latin-1")) if declared else ""
+        if charset and not charset.startswith("utf-16"):  # the declaration is ASCII, so the page is not UTF-16
+            return charset
     # ASCII is the same in all charsets except those with escape sequences.
     if body.isascii() and b"\x1b" not in body and b"charset" not in body[:1024].lower():
         return "windows-1252"
