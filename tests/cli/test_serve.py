@@ -26,6 +26,19 @@ def test_other_machines_need_a_token(tmp_path: Path) -> None:
         assert create_client(address, authorization=f"Bearer {token[1]}").get("/").status == 200
 
 
+def test_the_token_may_come_from_the_environment(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = "0123456789-abcdef"
+    monkeypatch.setenv("TOPICRAWL_SERVE_TOKEN", token)
+    with run_server_process(tmp_path) as (_, address):
+        assert token not in address
+        assert create_client(address).get("/").status == 401
+        assert create_client(address, authorization=f"Bearer {token}").get("/").status == 200
+    for weak in ("short", "0123456789 abcdef;"):
+        monkeypatch.setenv("TOPICRAWL_SERVE_TOKEN", weak)
+        ran = run("serve", tmp_path)
+        assert (ran.code, "at least 16" in ran.err, weak in ran.err) == (2, True, False)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [

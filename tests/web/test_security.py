@@ -101,6 +101,22 @@ def test_refusal_is_html_for_browsers_and_plain_text_for_programs(client: WebCli
     assert client.send_request("POST", "/crawls", b"").headers["content-type"].startswith("text/plain")
 
 
+def test_programs_with_the_token_may_send_any_content_type(client: WebClient, locked: WebClient) -> None:
+    """`curl -d` labels its data as a form."""
+    form = "application/x-www-form-urlencoded"
+    given = {"authorization": f"Bearer {TOKEN}", "content_type": form}
+    assert locked.send_request("POST", "/api/crawls", b"{}", **given).status == 400
+    for headers in ({**given, "origin": "http://evil.example"}, {**given, "authorization": "Bearer wrong"}):
+        assert locked.send_request("POST", "/api/crawls", b"{}", **headers).status == 403
+    assert client.send_request("POST", "/api/crawls", b"{}", **given).status == 403, "no token is required"
+
+
+def test_refusals_of_the_api_are_json(client: WebClient, locked: WebClient) -> None:
+    for got in (locked.get("/api/collections"), client.send_request("POST", "/api/crawls", b"{}")):
+        assert got.headers["content-type"] == "application/json"
+        assert set(json.loads(got.text)) == {"error"}
+
+
 def test_every_path_requires_the_token(locked: WebClient) -> None:
     for path in ("/", "/c/owls", "/api/collections", "/static/app.css", "/?token=wrong", "/?token="):
         assert locked.get(path).status == 401, path

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import re
 import secrets
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from topicrawl.settings import Settings
 
 _LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
+#: Environment variable with the token of this server.
+_TOKEN_VARIABLE = "TOPICRAWL_SERVE_TOKEN"
+_MIN_TOKEN_LENGTH = 16
 _REQUIRED_LIBRARIES = ("starlette", "uvicorn", "jinja2")
 
 
@@ -28,7 +33,10 @@ _REQUIRED_LIBRARIES = ("starlette", "uvicorn", "jinja2")
 @click.option("--port", default=8321, show_default=True, type=click.IntRange(0, 65535), help="0: any free port.")
 @click.option("--name", "names", multiple=True, help="A host name that clients may use; may be repeated.")
 @click.option(
-    "--token/--no-token", default=None, help="Require a token. [default: if other machines can reach the server]"
+    "--token/--no-token",
+    default=None,
+    help="Require a token, a new one or that in TOPICRAWL_SERVE_TOKEN. [default: if other machines can reach the "
+    "server, or the variable is set]",
 )
 @click.option("--peer", "peers", multiple=True, metavar="URL", help="Another server to search; may be repeated.")
 @click.option("--peer-token", default="", envvar="TOPICRAWL_TOKEN", help="The token for peers that require one.")
@@ -57,8 +65,9 @@ def serve_command(places: tuple[Path, ...], host: str, port: int, names: tuple[s
 
     given = get_given_settings(options)
     settings = Settings(**{**load_config(config), **given})  # reports errors in the file now
-    needs_token = not is_loopback(host) if options["token"] is None else bool(options["token"])
-    token = secrets.token_urlsafe(24) if needs_token else ""
+    given_token = _get_given_token()
+    needs_token = bool(given_token) or not is_loopback(host) if options["token"] is None else bool(options["token"])
+    token = (given_token or secrets.token_urlsafe(24)) if needs_token else ""
     config_path = config and config.resolve()
     app = create_app(
         places or (Path(),),
@@ -73,11 +82,22 @@ def serve_command(places: tuple[Path, ...], host: str, port: int, names: tuple[s
             secure_app(app, host_names=host_names, token=token),
             host,
             port,
-            _make_announcer(host, names, token),
+            _make_announcer(host, names, "" if given_token else token),
             run=run_async,
         )
     finally:
         app.state.site.close()
+
+
+def _get_given_token() -> str:
+    """Return the token from the environment, "" if it is not set. Raise `UsageError` for one that is easy to guess."""
+    token = os.environ.get(_TOKEN_VARIABLE, "")
+    if token and (len(token) < _MIN_TOKEN_LENGTH or re.fullmatch(r"[A-Za-z0-9._~-]+", token) is None):
+        raise UsageError(
+            f"{_TOKEN_VARIABLE} must have at least {_MIN_TOKEN_LENGTH} letters, digits or characters of -._~; "
+            "create one with `openssl rand -hex 24`"
+        )
+    return token
 
 
 def _build_peers(options: dict[str, Any], settings: Settings) -> list[SearchServer]:
@@ -90,7 +110,7 @@ def _build_peers(options: dict[str, Any], settings: Settings) -> list[SearchServ
 
 
 def _make_announcer(host: str, names: tuple[str, ...], token: str) -> Callable[[int], None]:
-    """Return a function that prints the URL of the server when its port is known."""
+    """Return a function that prints the URL of the server, with a new token, when its port is known."""
 
     def announce(port: int) -> None:
         name = names[0] if names else f"[{host}]" if ":" in host else host

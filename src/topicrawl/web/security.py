@@ -4,7 +4,7 @@
 |---|---|
 | DNS rebinding: a foreign host name that resolves to this server | only known names in the Host header |
 | other users of the network | a token, if other machines can reach the server |
-| CSRF: a form or script on another site | changes only from pages of this server, or as JSON without an Origin |
+| CSRF: a form or script on another site | changes only from pages of this server, as JSON, or with the token |
 | scripts in crawled pages | pages are shown as text only, and the content security policy allows only our script |
 | excessive requests | limits on URL length, body size and time |
 """
@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import hmac
+import json
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
@@ -102,7 +103,7 @@ class SecurityMiddleware:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         refusal = self._check_request(scope, headers)
         if refusal is not None:
-            await _send_text(send, *refusal, as_html=_accepts_html(headers))
+            await _refuse(scope, headers, send, *refusal)
             return
         if self.token and not self._has_token(headers):
             if (location := self._get_login_redirect(scope)) is not None:
@@ -114,7 +115,7 @@ class SecurityMiddleware:
                     if is_wrong
                     else "this server requires a token: open the address that `topicrawl serve` printed"
                 )
-                await _send_text(send, 401, text, as_html=_accepts_html(headers))
+                await _refuse(scope, headers, send, 401, text)
             return
         await self.app(scope, _limit_body(scope, receive), _add_headers(send))
 
@@ -128,13 +129,19 @@ class SecurityMiddleware:
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > _get_body_limit(scope):
             return 413, "the request body is too large"
-        if scope["method"] not in _SAFE_METHODS and not _is_same_origin(scope, headers):
+        if scope["method"] not in _SAFE_METHODS and not self._may_change(scope, headers):
             return 403, "changes are accepted from pages of this server only"
         return None
 
+    def _may_change(self, scope: Scope, headers: dict[str, str]) -> bool:
+        """Whether a page of this server or a program sent the request. Pages of other sites cannot send the token."""
+        if self.token and "origin" not in headers and _equal_tokens(_get_bearer_token(headers), self.token):
+            return True
+        return _is_same_origin(scope, headers)
+
     def _has_token(self, headers: dict[str, str]) -> bool:
         """Whether the request has the token, in the Authorization header or in the cookie."""
-        given = headers.get("authorization", "").removeprefix("Bearer ")
+        given = _get_bearer_token(headers)
         try:
             cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE_NAME)
         except CookieError:
@@ -155,6 +162,10 @@ class SecurityMiddleware:
 
     def _build_cookie(self) -> str:
         return f"{COOKIE_NAME}={self.token}; HttpOnly; SameSite=Strict; Path=/; Max-Age=31536000"
+
+
+def _get_bearer_token(headers: dict[str, str]) -> str:
+    return headers.get("authorization", "").removeprefix("Bearer ")
 
 
 def _equal_tokens(given: str, token: str) -> bool:
@@ -228,6 +239,14 @@ def _add_headers(send: Send) -> Send:
 def _accepts_html(headers: dict[str, str]) -> bool:
     """Whether the client accepts HTML."""
     return "text/html" in headers.get("accept", "")
+
+
+async def _refuse(scope: Scope, headers: dict[str, str], send: Send, status: int, text: str) -> None:
+    """Send an error: an HTML page for browsers, JSON for requests of the API, else plain text."""
+    if not _accepts_html(headers) and str(scope["path"]).startswith("/api/"):
+        await _send_text(send, status, json.dumps({"error": text}), {"content-type": "application/json"})
+    else:
+        await _send_text(send, status, text, as_html=_accepts_html(headers))
 
 
 async def _send_text(
