@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from topicrawl.text.bag_of_words import TermVocabulary, VocabularyCache
 from topicrawl.text.lexicon import load_lexicon
 from topicrawl.text.sparse_vectors import norm
+from topicrawl.text.term_frequencies import compute_sif_weights
 
 _ENGLISH = load_lexicon("en")
 _CACHE = VocabularyCache()  # shared by the tests, because the result must not depend on its content
@@ -68,6 +69,13 @@ def test_full_vocabulary_is_replaced_and_old_bags_stay_valid() -> None:
     new = cache.build_bag(["day", "owl"], _ENGLISH)
     assert new.vocabulary is not old.vocabulary
     assert old.get_weights(["owl"]) == new.get_weights(["owl"]) == held
+
+
+def test_smooth_inverse_frequencies_are_those_of_the_terms() -> None:
+    vocabulary = VocabularyCache().get_vocabulary(_ENGLISH)
+    for count in (3, 5, 3000):
+        ids = vocabulary.get_term_ids(["owl", "people", *(f"word{number}" for number in range(count))])
+        assert vocabulary.get_sif_weights(ids).tolist() == compute_sif_weights(vocabulary.get_idf(ids)).tolist()
 
 
 def test_caches_share_no_vocabulary() -> None:

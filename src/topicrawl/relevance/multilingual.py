@@ -54,10 +54,13 @@ class MultilingualVsm(Vsm):
         """Return the model for the language of a page."""
         return self._models.get(page.language) or self._find_model(page)
 
-    def _analyse_page(self, page: Page) -> tuple[BagOfWords, float]:
-        """Return the bag of words and the score of a page in its own language."""
-        model = self.select_model(page)
-        return model.get_bag(page), model.score(page)
+    def _build_page_bag(self, page: Page) -> BagOfWords:
+        """Build the bag of words of a page in its own language."""
+        return self.select_model(page).get_bag(page)
+
+    def _score_bag(self, page: Page, bag: BagOfWords) -> float:
+        """Return the similarity of a page in its own language."""
+        return self.select_model(page).score(page)
 
     def score_text(self, text: str) -> float:
         """Return the highest similarity of a short text over the languages of the topic."""
@@ -98,8 +101,8 @@ class NullVsm(Vsm):
     def find_vectors(self) -> None:
         """Return None: the meaning of stop words says nothing about the topic."""
 
-    def _analyse_page(self, page: Page) -> tuple[BagOfWords, float]:
-        return super()._analyse_page(page)[0], 0.0
+    def _score_bag(self, page: Page, bag: BagOfWords) -> float:
+        return 0.0
 
 
 def build_vsm(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import NamedTuple
@@ -15,10 +15,8 @@ from topicrawl.relevance.topic_meaning import TopicMeaning, compute_text_vector
 from topicrawl.relevance.topic_units import TopicUnit, TopicUnits
 from topicrawl.relevance.vsm import Vsm, find_kept_words
 from topicrawl.text.bag_of_words import BagOfWords
-from topicrawl.text.lexicon import LanguageLexicon
 from topicrawl.text.tokenizer import tokenise
 from topicrawl.text.word_sequence import WordSequence
-from topicrawl.text.word_vectors import compute_sif_weights
 
 _NO_POSITIONS = np.zeros(0, np.intp)
 _TITLE_BONUS, _HEADING_BONUS = 2.0, 2.0  # added to the counts; a title word already counts once in the body count
@@ -50,6 +48,8 @@ class PageProfile:
     bag: BagOfWords
     weights: NDArray[np.float64]  # of `bag.term_counts`
     vector: Floats | None  # None: the language has no word vectors
+    title_words: Sequence[str]
+    title_terms: Sequence[str]
 
     def cosine(self, query: Mapping[str, float]) -> float:
         """Return the cosine of the page and a query vector of length 1."""
@@ -59,10 +59,10 @@ class PageProfile:
 
     def get_heaviest_terms(self, count: int) -> dict[str, float]:
         """Return the terms with the largest weights. Numbers are left out."""
-        order = np.argsort(-self.weights, kind="stable")[: 2 * count]
-        terms = self.bag.vocabulary.get_terms(self.bag.term_counts.term_ids[order].tolist())
-        pairs = sorted(zip(terms, self.weights[order].tolist(), strict=True), key=lambda pair: (-pair[1], pair[0]))
-        return dict([(term, weight) for term, weight in pairs if not term.isdigit()][:count])
+        heaviest = _find_largest(self.weights, 2 * count)
+        terms = self.bag.vocabulary.get_terms(self.bag.term_counts.term_ids[heaviest].tolist())
+        pairs = sorted(zip((-self.weights[heaviest]).tolist(), terms, strict=True))
+        return {term: -weight for weight, term in [pair for pair in pairs if not pair[1].isdigit()][:count]}
 
 
 class PageEvidenceExtractor:
@@ -106,7 +106,10 @@ class PageEvidenceExtractor:
         bag = self.vsm.get_bag(page)
         term_ids, counts, idf = bag.term_counts
         boosted = counts.copy()
-        emphasis = _compute_emphasis(page, bag.vocabulary.lexicon)
+        lexicon = bag.vocabulary.lexicon
+        title_words = tokenise(page.title)
+        title_terms = lexicon.extract_terms(title_words)
+        emphasis = _compute_emphasis(title_terms, lexicon.extract_terms(tokenise("\n".join(page.headings))))
         if places := bag.find_positions(emphasis):
             boosted[list(places.values())] += [emphasis[term] for term in places]
         frequencies = 1 + np.log(np.maximum(boosted, 1.0))
@@ -114,9 +117,9 @@ class PageEvidenceExtractor:
         weights /= sqrt(float(weights @ weights)) or 1.0
         vector = None
         if self._vectors is not None:
-            text_weights = frequencies.astype(np.float32) * compute_sif_weights(idf)
+            text_weights = frequencies.astype(np.float32) * bag.vocabulary.get_sif_weights(term_ids)
             vector = compute_text_vector(self._vectors, bag.vocabulary, term_ids, text_weights)
-        return PageProfile(bag, weights, vector)
+        return PageProfile(bag, weights, vector, title_words, title_terms)
 
     def extract(self, page: Page, profile: PageProfile, *, site_context: float = 0.0) -> PageEvidence:
         """Return the evidence on a page.
@@ -125,7 +128,7 @@ class PageEvidenceExtractor:
         about full text search in the manual of a database need not contain "databases".
         """
         meaning = self.meaning.compute_page_similarity(profile.vector) if profile.vector is not None else 0.0
-        title_meaning = self._compute_title_meaning(page, profile.bag) if self.meaning.trust else 0.0
+        title_meaning = self._compute_title_meaning(profile) if self.meaning.trust else 0.0
         acronym_positions = self._find_acronyms(page, profile.bag)
         cosine = profile.cosine(self._weight_acronyms(acronym_positions))
         if not cosine:
@@ -133,18 +136,13 @@ class PageEvidenceExtractor:
             return PageEvidence(0.0, 0.0, 0.0, gate * meaning, gate * title_meaning, 0.0)
         content = self._get_content_ids(page, profile.bag)
         coverage = strength = title = subject = subject_weight = context = 0.0
-        title_words = tokenise(page.title)
-        title_terms = set(profile.bag.vocabulary.lexicon.extract_terms(title_words, self._kept_words))
+        title_terms = self._get_title_terms(profile)
         for unit in self.units.units:
-            positions, shares, near = self._find_unit(
-                unit, profile.bag, content, acronym_positions.get(unit.acronym, _NO_POSITIONS)
-            )
-            own_coverage = own_strength = 0.0
-            if len(positions):
-                nearest = float(near.max())
-                own_coverage = nearest**1.5
-                # A word of a phrase, however frequent, is not the phrase.
-                own_strength = nearest**1.5 * _compute_strength(positions, shares * near**2, len(content))
+            if len(unit.terms) == 1:
+                own_coverage, own_strength = _measure_term(unit, profile.bag, content)
+            else:
+                written = acronym_positions.get(unit.acronym, _NO_POSITIONS)
+                own_coverage, own_strength = _measure_phrase(unit, profile.bag, content, written)
             if unit.is_context:
                 context += unit.weight * own_coverage
                 own_coverage, own_strength = max(own_coverage, site_context), max(own_strength, site_context / 2)
@@ -152,7 +150,7 @@ class PageEvidenceExtractor:
                 subject, subject_weight = subject + unit.weight * own_coverage, subject_weight + unit.weight
             coverage += unit.weight * own_coverage
             strength += unit.weight * own_strength
-            if unit.acronym and unit.acronym.lower() in title_words:
+            if unit.acronym and unit.acronym.lower() in profile.title_words:
                 title += unit.weight
             else:
                 title += unit.weight * sum(share for term, share in unit.terms.items() if term in title_terms) ** 2
@@ -173,11 +171,11 @@ class PageEvidenceExtractor:
         if not self._acronyms or not page.words:
             return {}
         sequence = WordSequence.of(page.words)
-        is_term = bag.vocabulary.get_term_ids(sequence) > 0
         positions = {}
         for acronym, (word_hash, _, _) in self._acronyms.items():
             places = (sequence.hashes == word_hash).nonzero()[0]
             if len(places):
+                is_term = bag.vocabulary.get_term_ids(sequence) > 0
                 positions[acronym] = is_term.cumsum()[places] - 1
         return positions
 
@@ -194,47 +192,82 @@ class PageEvidenceExtractor:
         ids = bag.vocabulary.get_term_ids(page.words)
         return ids[ids.nonzero()[0]]
 
-    def _find_unit(
-        self, unit: TopicUnit, bag: BagOfWords, content: NDArray[np.int32], written: NDArray[np.intp]
-    ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the positions of the unit's terms, their shares, and how much of the unit is near each of them.
+    def _get_title_terms(self, profile: PageProfile) -> set[str]:
+        """Return the terms of the title. The kept words of the topic are terms."""
+        if self._kept_words:
+            return set(profile.bag.vocabulary.lexicon.extract_terms(profile.title_words, self._kept_words))
+        return set(profile.title_terms)
 
-        `written` has the positions of the acronym. Each of them stands for all words of the unit.
-        """
-        found = bag.vocabulary.find_term_ids(unit.terms)
-        places = {term: (content == number).nonzero()[0] for term, number in found.items()}
-        positions = np.concatenate([*places.values(), np.zeros(0, np.intp)])
-        shares = np.repeat([unit.terms[term] for term in places] or [0.0], [len(p) for p in places.values()] or [0])
-        if len(unit.terms) == 1:
-            return positions, shares, np.ones(len(positions))
-        near = np.zeros(len(positions))
-        for term, own in places.items():
-            if len(own):
-                after = np.searchsorted(own, positions)
-                gaps = [np.abs(own.take(place, mode="clip") - positions) for place in (after, after - 1)]
-                near[np.minimum(*gaps) <= _NEAR_TERMS] += unit.terms[term]
-        if len(written):
-            whole = np.ones(len(written))
-            positions = np.concatenate([positions, written])
-            shares, near = np.concatenate([shares, whole]), np.concatenate([near, whole])
-        return positions, shares, near
-
-    def _compute_title_meaning(self, page: Page, bag: BagOfWords) -> float:
-        if self._vectors is None or not page.title:
+    def _compute_title_meaning(self, profile: PageProfile) -> float:
+        if self._vectors is None or not profile.title_words:
             return 0.0
-        ids = bag.vocabulary.get_term_ids(tokenise(page.title))
-        ids = ids[ids > 0]
-        weights = compute_sif_weights(bag.vocabulary.get_idf(ids))
-        return self.meaning.compute_similarity(compute_text_vector(self._vectors, bag.vocabulary, ids, weights))
+        vocabulary = profile.bag.vocabulary
+        ids = np.array(vocabulary.assign_term_ids(profile.title_terms), np.int32)
+        weights = vocabulary.get_sif_weights(ids)
+        return self.meaning.compute_similarity(compute_text_vector(self._vectors, vocabulary, ids, weights))
 
 
-def _compute_strength(positions: NDArray[np.intp], amounts: NDArray[np.float64], length: int) -> float:
-    """Return how often a unit occurs, from 0 to 1: on the whole page, or in its best passage if that is stronger."""
-    strength = _saturate(float(amounts.sum()), length)
-    if length > 2 * _PASSAGE_TERMS:
+def _find_largest(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
+    """Return the positions of the largest values, the largest first. Of equal values, the first ones count.
+
+    >>> _find_largest(np.array([1.0, 3.0, 2.0, 3.0, 1.0]), 4).tolist()
+    [1, 3, 2, 0]
+    """
+    candidates = np.arange(len(values))
+    if len(values) > count:
+        # Sorting the candidates only takes a third of the time for the terms of a page.
+        candidates = (values >= np.partition(values, -count)[-count]).nonzero()[0]
+    return candidates[np.argsort(-values[candidates], kind="stable")[:count]]
+
+
+def _measure_term(unit: TopicUnit, bag: BagOfWords, content: NDArray[np.int32]) -> tuple[float, float]:
+    """Return coverage and strength of a unit of one term, as `_measure_phrase` does, but in a third of the time."""
+    for number in bag.vocabulary.find_term_ids(unit.terms).values():
+        positions = (content == number).nonzero()[0]
+        if len(positions):
+            return 1.0, _compute_strength(positions, None, len(content))
+    return 0.0, 0.0
+
+
+def _measure_phrase(
+    unit: TopicUnit, bag: BagOfWords, content: NDArray[np.int32], written: NDArray[np.intp]
+) -> tuple[float, float]:
+    """Return how far the words of a unit occur near each other, and how often the unit occurs, both from 0 to 1.
+
+    `written` has the positions of the acronym. Each of them stands for all words of the unit.
+    """
+    found = bag.vocabulary.find_term_ids(unit.terms)
+    places = {term: (content == number).nonzero()[0] for term, number in found.items()}
+    positions = np.concatenate([*places.values(), _NO_POSITIONS])
+    if not len(positions) and not len(written):
+        return 0.0, 0.0
+    shares = np.repeat([unit.terms[term] for term in places] or [0.0], [len(p) for p in places.values()] or [0])
+    near = np.zeros(len(positions))  # how much of the unit is near each position
+    for term, own in places.items():
+        if len(own):
+            after = np.searchsorted(own, positions)
+            gaps = [np.abs(own.take(place, mode="clip") - positions) for place in (after, after - 1)]
+            near[np.minimum(*gaps) <= _NEAR_TERMS] += unit.terms[term]
+    if len(written):
+        whole = np.ones(len(written))
+        positions = np.concatenate([positions, written])
+        shares, near = np.concatenate([shares, whole]), np.concatenate([near, whole])
+    coverage = float(near.max()) ** 1.5
+    # A word of a phrase, however frequent, is not the phrase.
+    return coverage, coverage * _compute_strength(positions, shares * near**2, len(content))
+
+
+def _compute_strength(positions: NDArray[np.intp], amounts: NDArray[np.float64] | None, length: int) -> float:
+    """Return how often a unit occurs, from 0 to 1: on the whole page, or in its best passage if that is stronger.
+
+    `amounts` are how far each position counts; None: fully.
+    """
+    total = float(len(positions) if amounts is None else amounts.sum())
+    strength = _saturate(total, length)
+    # One occurrence on a long page is a reference, or part of the navigation.
+    if length > 2 * _PASSAGE_TERMS and total > 1:
         half = _PASSAGE_TERMS // 2
         sums = np.bincount(positions // half, amounts, length // half + 2)
-        # One occurrence on a long page is a reference, or part of the navigation.
         best = max(0.0, float((sums[:-1] + sums[1:]).max()) - 1)
         strength = max(strength, _saturate(best, _TYPICAL_LENGTH))
     return strength
@@ -245,10 +278,10 @@ def _saturate(amount: float, length: int) -> float:
     return amount / (amount + _SATURATION * (0.25 + 0.75 * length / _TYPICAL_LENGTH)) if amount else 0.0
 
 
-def _compute_emphasis(page: Page, lexicon: LanguageLexicon) -> dict[str, float]:
+def _compute_emphasis(title_terms: Iterable[str], heading_terms: Iterable[str]) -> dict[str, float]:
     """Return the terms of the title and the headings with the amounts that are added to their counts."""
     amounts: dict[str, float] = {}
-    for texts, amount in (((page.title,), _TITLE_BONUS), (page.headings, _HEADING_BONUS)):
-        for term in lexicon.extract_terms(tokenise("\n".join(texts))):
+    for terms, amount in ((title_terms, _TITLE_BONUS), (heading_terms, _HEADING_BONUS)):
+        for term in terms:
             amounts[term] = amounts.get(term, 0.0) + amount
     return amounts

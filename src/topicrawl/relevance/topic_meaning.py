@@ -11,8 +11,8 @@ from topicrawl.ml.online import Floats
 from topicrawl.relevance.topic_units import TopicUnits
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.text.bag_of_words import TermVocabulary
+from topicrawl.text.term_frequencies import compute_sif_weights
 from topicrawl.text.term_vectors import TermVectors
-from topicrawl.text.word_vectors import compute_sif_weights
 
 _MIN_SPECIFICITY = 0.05
 _TRUST_SCALE = 1.5
@@ -128,5 +128,6 @@ def compute_text_vector(
 
 def scale_to_unit(vector: Floats) -> Floats:
     """Return a vector scaled to length 1. A zero vector stays zero."""
-    length = np.float32(np.linalg.norm(vector))
+    # `np.linalg.norm` computes the same value in three times the time.
+    length = np.sqrt(vector.dot(vector))
     return vector / length if length else vector

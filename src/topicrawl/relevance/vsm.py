@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from math import fsum
 
 from topicrawl.errors import TopicError
@@ -72,7 +73,7 @@ class Vsm:
         self._query_norm = norm(query)
         self._cached_page: Page | None = None
         self._cached_bag = self.vocabularies.build_bag((), self.lexicon)
-        self._cached_score = 0.0
+        self._cached_score: float | None = None  # None: not computed yet
         self._text_scores: dict[str, float] = {}
 
     def find_vectors(self) -> TermVectors | None:
@@ -85,7 +86,9 @@ class Vsm:
 
     def score(self, page: Page) -> float:
         """Return the similarity of a page. It is cached, because the judge and the strategy score the same page."""
-        self.get_bag(page)
+        bag = self.get_bag(page)
+        if self._cached_score is None:
+            self._cached_score = self._score_bag(page, bag)
         return self._cached_score
 
     def get_weights(self, page: Page) -> Mapping[str, float]:
@@ -95,14 +98,17 @@ class Vsm:
     def get_bag(self, page: Page) -> BagOfWords:
         """Return the bag of words of a page, including its title. The last one is cached."""
         if page is not self._cached_page:
-            self._cached_bag, self._cached_score = self._analyse_page(page)
+            self._cached_bag, self._cached_score = self._build_page_bag(page), None
             self._cached_page = page
         return self._cached_bag
 
-    def _analyse_page(self, page: Page) -> tuple[BagOfWords, float]:
-        """Return the bag of words and the score of a page."""
-        bag = self._build_bag(page.words, tokenise(page.title))
-        return bag, self._cosine(bag)
+    def _build_page_bag(self, page: Page) -> BagOfWords:
+        """Build the bag of words of a page."""
+        return self._build_bag(page.words, tokenise(page.title))
+
+    def _score_bag(self, page: Page, bag: BagOfWords) -> float:
+        """Return the similarity of a page with this bag of words. Some judges do not use it."""
+        return self._cosine(bag)
 
     def learn(self, page: Page, relevant: bool) -> None:
         """Do nothing: this model depends only on the words of the topic."""
@@ -131,23 +137,26 @@ class Vsm:
         terms = self.lexicon.align_terms(tokens)
         scores = [0.0] * len(texts)
         # Only the few texts with a word of the topic are compared.
-        hits = [index for index, term in enumerate(terms) if term in self._query_terms]
+        hits = list(compress(range(len(terms)), map(self._query_terms.__contains__, terms)))
         if not hits:
             return scores
         separators = [-1, *(index for index, token in enumerate(tokens) if token == TEXT_SEPARATOR), len(tokens)]
         for number in dict.fromkeys(bisect(separators, hit) for hit in hits):
-            counts = _count_terms(terms[separators[number - 1] + 1 : separators[number]])
-            weights = {term: count * self.lexicon.idf(term) for term, count in counts.items()}
-            scores[number - 1] = self._score_weights(weights)
+            scores[number - 1] = self._score_terms(terms[separators[number - 1] + 1 : separators[number]])
         return scores
 
-    def _score_weights(self, weights: Mapping[str, float]) -> float:
-        """Return the cosine of a few weighted terms and the topic.
+    def _score_terms(self, terms: Sequence[str]) -> float:
+        """Return the cosine of a few terms and the topic. Empty terms are left out.
 
-        With a bag of words, scoring the new anchors of a page takes a fifth longer.
+        With a bag of words or with counts, scoring the new anchors of a page takes twice as long.
         """
+        idf, rarest = self.lexicon.idf_table
+        weights = {term: idf.get(term, rarest) for term in terms if term}
+        if len(weights) < len(terms) - terms.count(""):
+            weights = {term: terms.count(term) * weight for term, weight in weights.items()}
         length = norm(weights)
-        product = fsum([weight * weights[term] for term, weight in self.query.items() if term in weights])
+        query = self.query
+        product = fsum([query[term] * weight for term, weight in weights.items() if term in query])
         return min(1.0, product / (length * self._query_norm)) if length else 0.0
 
     def _build_bag(self, words: Sequence[str], title: Sequence[str] = ()) -> BagOfWords:
@@ -199,12 +208,3 @@ def find_kept_words(topic: Topic) -> frozenset[str]:
     dropped = [token for token in tokens if not lexicon.extract_terms([token])]
     letters = [token for token in dropped if token not in lexicon.stop_words]
     return frozenset(letters if letters or len(dropped) < len(tokens) else dropped)
-
-
-def _count_terms(terms: Sequence[str]) -> dict[str, int]:
-    """Count a few terms. For many terms, `Counter` is faster."""
-    counts: dict[str, int] = {}
-    for term in terms:
-        if term:
-            counts[term] = counts.get(term, 0) + 1
-    return counts

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from topicrawl.text.lexicon import LanguageLexicon
 from topicrawl.text.sparse_vectors import norm
+from topicrawl.text.term_frequencies import compute_sif_weights
 from topicrawl.text.word_sequence import WordIdLookup, WordSequence
 
 #: Words in all vocabularies of a `VocabularyCache` together; about 19 MB.
@@ -47,6 +48,8 @@ class TermVocabulary:
         self._term_ids = {"": 0}
         self._terms = [""]  # id → term
         self._idf = np.zeros(1024)  # id → idf
+        self._sif_weights = np.zeros(0, np.float32)  # id → smooth inverse frequency
+        self._sif_count = 0  # number of ids whose smooth inverse frequency is known
         self._word_ids = WordIdLookup()
         self._lock = RLock()  # a server processes pages in several threads
 
@@ -66,6 +69,21 @@ class TermVocabulary:
     def get_idf(self, ids: TermIds | Sequence[int]) -> FloatArray:
         """Return the idf values of the terms with some ids."""
         return self._idf[ids]
+
+    def get_sif_weights(self, ids: TermIds) -> NDArray[np.float32]:
+        """Return the smooth inverse frequencies of the terms with some ids.
+
+        They are computed once for each term, because this takes 20 µs for the terms of a page of 38 KB.
+        """
+        if self._sif_count < len(self._terms):
+            with self._lock:
+                first, count = self._sif_count, len(self._terms)
+                if count > len(self._sif_weights):
+                    unused = np.zeros(len(self._idf) - len(self._sif_weights), np.float32)
+                    self._sif_weights = np.concatenate([self._sif_weights, unused])
+                self._sif_weights[first:count] = compute_sif_weights(self._idf[first:count])
+                self._sif_count = count
+        return self._sif_weights[ids]
 
     def find_term_ids(self, terms: Iterable[str]) -> dict[str, int]:
         """Return the ids of those terms that the vocabulary contains."""

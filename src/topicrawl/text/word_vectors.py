@@ -16,15 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topicrawl.text.lexicon import load_lexicon
+from topicrawl.text.term_frequencies import compute_frequencies, compute_sif_weights
 from topicrawl.text.term_vectors import Floats, RowNumbers, TermVectors
 
 #: A component of a vector is a byte divided by this number.
 BYTE_SCALE = 254
-#: Constant of the smooth inverse frequency (Arora, Liang and Ma 2017).
-_SMOOTHING = 1e-3
-#: Document length in words for which the idf tables are computed.
-_IDF_DOCUMENT_WORDS = 500
-_MIN_IDF = 1e-3
 
 
 class WordVectors(TermVectors):
@@ -62,7 +58,8 @@ class WordVectors(TermVectors):
 
     def get_vectors(self, rows: RowNumbers) -> Floats:
         """Return the unit vectors of rows."""
-        vectors: Floats = self._table[rows].astype(np.float32)
+        # `take` with the rows of a page takes a third of the time of an index expression.
+        vectors: Floats = self._table.take(rows, axis=0).astype(np.float32)
         vectors /= np.float32(BYTE_SCALE)
         return vectors
 
@@ -88,27 +85,6 @@ class WordVectors(TermVectors):
             total += weights[rows] @ self.get_vectors(rows)
         direction: Floats = total / np.float32(np.linalg.norm(total))
         return direction
-
-
-def compute_frequencies(idf: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the share of each term among all words of the language, from its idf.
-
-    idf = −ln(1 − exp(−500·f))
-    """
-    frequencies: NDArray[np.float64] = -np.log1p(-np.exp(-np.maximum(idf, _MIN_IDF))) / _IDF_DOCUMENT_WORDS
-    return frequencies
-
-
-def compute_sif_weights(idf: NDArray[np.float64]) -> Floats:
-    """Return the smooth inverse frequency of terms, from 0 (in every text) to 1 (rare).
-
-        weight = .001 / (.001 + f)
-
-    >>> [round(float(weight), 2) for weight in compute_sif_weights(np.array([0.0, 3.0, 8.0]))]
-    [0.07, 0.91, 1.0]
-    """
-    weights: Floats = (_SMOOTHING / (_SMOOTHING + compute_frequencies(idf))).astype(np.float32)
-    return weights
 
 
 @cache

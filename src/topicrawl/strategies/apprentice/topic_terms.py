@@ -15,9 +15,9 @@ from topicrawl.relevance.topic_meaning import TopicMeaning
 from topicrawl.relevance.topic_units import TopicUnits
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.text.bag_of_words import TermVocabulary
+from topicrawl.text.term_frequencies import compute_sif_weights
 from topicrawl.text.tokenizer import tokenise
 from topicrawl.text.word_sequence import tokenise_together
-from topicrawl.text.word_vectors import compute_sif_weights
 
 # Words of URLs without meaning.
 _IGNORED_TERMS = frozenset({"html", "htm", "php", "asp", "aspx", "jsp", "cgi", "index", "www", "http", "https"})
