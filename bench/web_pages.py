@@ -51,7 +51,7 @@ START = 1_760_000_000.0
 HOSTS = 400
 WORDS = "dengue fever mosquito"
 CRAWL_RATE = 20.0  # pages per second with --crawl
-WARM_UP = 3.0  # seconds between the start of the server and the first request
+WARM_UP = 8.0  # seconds between the start of the server and the first request
 LIMIT = 0.3  # seconds: the target for every response
 VERDICTS_PER_ACTION = 5
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
+from starlette.types import Receive, Scope, Send
 
 from topicrawl.collection.annotations import AnnotationLabel, annotate
 from topicrawl.collection.directory import Collection
 from topicrawl.collection.page_filter import ExportFilter
 from topicrawl.models import Link, Page, Priority, Response, Visit
 from topicrawl.topic import Topic
-from topicrawl.web import collections
+from topicrawl.web import collections, page_table
+from topicrawl.web.app import create_app
 from topicrawl.web.collection_cache import CollectionCache
 from topicrawl.web.collections import CollectionRegistry
 from topicrawl.web.page_table import load_rows, select_steps
+from topicrawl.web.warm_up import list_paths, prepare_pages, request_path
 
 BY_RELEVANCE = ("relevance", True)
 
@@ -41,6 +45,19 @@ def test_the_table_is_sorted_and_includes_new_verdicts(home: Path) -> None:
         assert list(select_steps(opened, rejected, BY_RELEVANCE)) == [4]
         (row,) = load_rows(opened, [4, 99])
         assert (row.title, row.label) == ("Owl 4", "irrelevant")
+
+
+@pytest.mark.parametrize("most", [0, 5000])
+@pytest.mark.parametrize("sort", [("relevance", False), ("host", False), ("title", True), ("at", True)])
+def test_the_order_of_many_pages_is_that_of_a_few(
+    home: Path, sort: tuple[str, bool], most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_table, "_MAX_SORTED", most)
+    keys = {"relevance": str, "host": lambda step: ("a.example" if step % 2 == 0 else "www.a.example", -step)}
+    expected = sorted((2, 3, 4, 5, 6), key=keys.get(sort[0], str), reverse=sort[1])
+    with CollectionRegistry([home]).open_readonly("owls") as opened:
+        selection = ExportFilter(includes_irrelevant=True, relevance=0.2)
+        assert list(select_steps(opened, selection, sort)) == expected
 
 
 @pytest.mark.parametrize(
@@ -80,3 +97,26 @@ def test_a_removed_collection_is_not_listed(home: Path) -> None:
     assert list(registry.list_directories()) == ["owls"]
     (home / "owls").rename(home.parent / "elsewhere")
     assert not registry.list_directories()
+
+
+def test_the_pages_of_large_collections_are_prepared(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    requests: list[str] = []
+    app = create_app([home])
+
+    async def record(scope: Scope, receive: Receive, send: Send) -> None:
+        requests.append(scope["path"])
+        await app(scope, receive, send)
+
+    registry = app.state.site.collections
+    asyncio.run(prepare_pages(record, registry, lambda: False))
+    assert requests == []
+    monkeypatch.setattr(collections, "_MIN_PREPARED_VISITS", 5)
+    asyncio.run(prepare_pages(record, registry, lambda: True))
+    assert requests == []
+    asyncio.run(prepare_pages(record, registry, lambda: False))
+    assert {"/", "/c/owls", "/c/owls/pages", "/c/owls/map", "/c/owls/review", "/compare"} <= set(requests)
+    paths = list_paths(registry, "owls")
+    failed = [path for path in paths if not path.startswith("/search") and asyncio.run(request_path(app, path)) != 200]
+    assert failed == []
+    assert any(name.startswith("steps ('relevance', True)") for name in registry.caches.get(home / "owls")._values)
+    assert list_paths(registry, "removed") == []

@@ -34,6 +34,7 @@ from topicrawl.web import (
     search,
     teach,
     url_sharing_api,
+    warm_up,
     watch,
 )
 from topicrawl.web.collections import CollectionRegistry
@@ -160,13 +161,13 @@ async def _handle_disconnect(request: Request, error: Exception) -> Response:
 async def _run_lifespan(app: Starlette) -> AsyncIterator[None]:
     site: Site = app.state.site
     stopped = Event()
-    preparation = asyncio.create_task(asyncio.to_thread(site.collections.prepare_caches, stopped.is_set))
-    try:
-        async with site.search.run():
+    async with site.search.run():
+        preparation = asyncio.create_task(warm_up.prepare_pages(app, site.collections, stopped.is_set))
+        try:
             yield
-    finally:
-        stopped.set()
-        await preparation
+        finally:
+            stopped.set()
+            await preparation
 
 
 def create_app(

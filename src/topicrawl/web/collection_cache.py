@@ -21,7 +21,7 @@ from topicrawl.topic import Topic
 
 Value = TypeVar("Value")
 _MAX_AGE = 2.0  # seconds that a computed value may be older than a collection that changes all the time
-_MAX_VALUES = 24  # values of a collection; the filters of the table of pages are among their names
+_MAX_VALUES = 40  # values of a collection; the filters of the table of pages are among their names
 _SELECT_STATE = (
     "SELECT (SELECT coalesce(max(step), 0) FROM visits), (SELECT coalesce(max(number), 0) FROM annotations),"
     " (SELECT count(*) FROM revisits)"

@@ -144,23 +144,26 @@ class CollectionRegistry:
         finally:
             store.close()
 
-    def prepare_caches(self, is_stopped: Callable[[], bool]) -> None:
+    def prepare_caches(self, is_stopped: Callable[[], bool]) -> list[str]:
         """Build the review groups and the feedback of the largest collections, which takes a second for 50,000 pages.
 
-        `is_stopped` is checked before each collection.
+        Returns the names of these collections. `is_stopped` is checked before each collection.
         """
         sizes: dict[str, int] = {}
         for name in self.list_directories():
             # Requests for a damaged collection report the error.
             with suppress(CollectionError), self.open_readonly(name) as opened:
                 sizes[name] = opened.store.query_value(int, "SELECT coalesce(max(step), 0) FROM visits")
-        for name in sorted(sizes, key=lambda name: -sizes[name])[:_MAX_PREPARED]:
-            if is_stopped() or sizes[name] < _MIN_PREPARED_VISITS:
-                return
+        largest = sorted(sizes, key=lambda name: -sizes[name])[:_MAX_PREPARED]
+        names = [name for name in largest if sizes[name] >= _MIN_PREPARED_VISITS]
+        for name in names:
+            if is_stopped():
+                return []
             with suppress(CollectionError, NotFoundError), self.open_readonly(name) as opened:
                 opened.cache.get_feedback(opened.store, opened.topic)
                 with opened.cache.use_review(opened.store, opened.topic):
                     pass
+        return names
 
     @contextmanager
     def open_store(self, name: str) -> Iterator[CollectionStore]:

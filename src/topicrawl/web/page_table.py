@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from array import array
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -23,7 +24,7 @@ from topicrawl.collection.export.rows import ExportPages
 from topicrawl.collection.export.run import FORMATS, ExportJob, choose_text_kind, run_export
 from topicrawl.collection.page_filter import VERDICTS, ExportFilter
 from topicrawl.collection.review import find_page_urls
-from topicrawl.collection.store import HOST_OF_URL
+from topicrawl.collection.store import HOST_OF_URL, CollectionStore
 from topicrawl.errors import UsageError
 from topicrawl.web import crawl_figures
 from topicrawl.web.actions import parse_label
@@ -39,11 +40,13 @@ from topicrawl.web.site import (
 )
 
 ROWS_PER_PAGE = 50
+_ALL_PAGES = ExportFilter(includes_irrelevant=True)
+_MAX_SORTED = 5000  # selected pages that are sorted alone
 _MAX_OPTIONS = 40  # languages, types and tags to choose from
 _MAX_HOST_ROWS = 20  # pages of a host
 _DOWNLOADS = ("csv", "jsonl", "parquet", "warc")
 #: Sort orders: name → SQL expression and whether it is descending by default.
-_SORTS = {
+SORTS = {
     "at": ("visits.step", True),
     "relevance": ("visits.relevance", True),
     "title": ("pages.title COLLATE NOCASE", False),
@@ -124,20 +127,33 @@ def _parse_sort(form: RequestForm) -> tuple[str, bool]:
     """Return the sort order and whether it is descending; a minus sign before the name reverses its direction."""
     text = form.get_text("sort") or "at"
     name = text.removeprefix("-")
-    if name not in _SORTS:
+    if name not in SORTS:
         raise UsageError(f"pages cannot be sorted by {name[:40]!r}")
-    return name, _SORTS[name][1] != text.startswith("-")
+    return name, SORTS[name][1] != text.startswith("-")
 
 
 def select_steps(opened: OpenCollection, selection: ExportFilter, sort: tuple[str, bool]) -> array[int]:
     """Return the steps of the selected pages in their order. They are kept, so that any page of the table is quick."""
     steps, values = selection.build_step_query(opened.topic.threshold)
-    order = f"{_SORTS[sort[0]][0]} {'DESC' if sort[1] else 'ASC'}, visits.step DESC"
-    return opened.cache.compute(
-        f"steps {sort} {selection}",
-        opened.store,
-        lambda: array("I", (int(step) for (step,) in opened.store.iterate_rows(f"{steps} ORDER BY {order}", values))),  # type: ignore[call-overload]
-    )
+    order = f"ORDER BY {SORTS[sort[0]][0]} {'DESC' if sort[1] else 'ASC'}, visits.step DESC"
+
+    def select() -> array[int]:
+        if sort[0] == "at" or selection == _ALL_PAGES:
+            return _read_steps(opened.store, f"{steps} {order}", values)
+        # In the order of the steps, SQLite reads the tables in order, not by the index of relevance.
+        chosen = _read_steps(opened.store, f"{steps} ORDER BY pages.step", values)
+        if len(chosen) < _MAX_SORTED:
+            sql = "SELECT pages.step FROM json_each(?) JOIN pages ON pages.step = value"
+            sql += f" JOIN visits ON visits.step = pages.step {order}"
+            return _read_steps(opened.store, sql, [json.dumps(list(chosen))])
+        # Sorting many pages takes longer than finding them, and the order of all pages is kept.
+        return array("I", filter(set(chosen).__contains__, select_steps(opened, _ALL_PAGES, sort)))
+
+    return opened.cache.compute(f"steps {sort} {selection}", opened.store, select)
+
+
+def _read_steps(store: CollectionStore, sql: str, values: Sequence[object]) -> array[int]:
+    return array("I", (step for (step,) in store.iterate_typed_rows(tuple[int], sql, values)))
 
 
 def load_rows(opened: OpenCollection, steps: Sequence[int]) -> list[PageRow]:
@@ -218,7 +234,7 @@ def _build_values(
         "fields": fields,
         "query": encode_query(fields),
         "sort": sort,
-        "sorts": {name: _link_sort(name, sort) for name in _SORTS},
+        "sorts": {name: _link_sort(name, sort) for name in SORTS},
         "options": _list_options(opened),
         "verdicts": VERDICTS,
         "downloads": _DOWNLOADS,
@@ -234,7 +250,7 @@ def _build_values(
 
 def _link_sort(name: str, sort: tuple[str, bool]) -> str:
     """Return the value of the field `sort` behind a column title: a second click reverses the order."""
-    is_default = sort == (name, _SORTS[name][1])
+    is_default = sort == (name, SORTS[name][1])
     return f"-{name}" if is_default else name
 
 
