@@ -3,8 +3,9 @@
     git clone https://github.com/ada-url/ada && …      # the repositories in `REPOSITORIES`, in one folder
     python bench/public_suites.py FOLDER
 
-The last version of html5lib-tests with trees is 9329e64. Peers: pip install chardet charset-normalizer html5lib
-publicsuffixlist tldextract w3lib yarl. Prints passed and all cases; with --failed also the failed ones of Topicrawl.
+The last version of html5lib-tests with trees is 9329e64. Peers: pip install chardet charset-normalizer feedparser
+html5lib publicsuffixlist tldextract w3lib yarl. Prints passed and all cases; with --failed also the failed ones of
+Topicrawl.
 """
 
 from __future__ import annotations
@@ -24,12 +25,20 @@ import turbohtml
 from protego import Protego
 
 from topicrawl.fetch.robots_rules import filter_rules
+from topicrawl.models import Link, Response
 from topicrawl.parse.charset import decode_text
+from topicrawl.parse.feeds import clean_feed_text, parse_feed, read_feed_content
 from topicrawl.parse.tree import bound_repetition
 from topicrawl.text.public_suffix import find_registered_domain
 from topicrawl.urls import canonicalize_url, get_host, resolve_url
 
-REPOSITORIES = ("ada-url/ada", "google/robotstxt", "html5lib/html5lib-tests", "publicsuffix/list")
+REPOSITORIES = (
+    "ada-url/ada",
+    "google/robotstxt",
+    "html5lib/html5lib-tests",
+    "publicsuffix/list",
+    "kurtmckee/feedparser",
+)
 _STRING = r'"((?:[^"\\]|\\.)*)"'
 
 
@@ -102,6 +111,31 @@ def read_suffix_cases(folder: Path) -> Iterator[Case]:
         found = re.match(r"checkPublicSuffix\('?([^',]*)'?, '?([^')]*)'?\)", line)
         if found and found[1] != "null":
             yield Case((found[1],), None if found[2] == "null" else found[2])
+
+
+def read_feed_cases(folder: Path) -> Iterator[Case]:
+    """Tests of feedparser that expect a title or a link of the first entry; those of its HTML sanitizer are omitted."""
+    expectation = re.compile(
+        r"^Expect:\s*(?:not bozo and )?entries\[0\](?:\['|\.)(link|title)(?:'\])?\s*==\s*u?(['\"])(.*)\2\s*$", re.M
+    )
+    for path in sorted((folder / "feedparser/tests").rglob("*.xml")):
+        body = path.read_bytes()
+        text = body.decode("utf-8", "replace")
+        found = expectation.search(text)
+        if found is None or "sanitize" in path.parts:
+            continue
+        headers = {name.lower(): value for name, value in re.findall(r"^Header:\s*([\w-]+):\s*(.*?)\s*$", text, re.M)}
+        url = headers.get("content-location", "http://127.0.0.1:8097/feed.xml")
+        expected = canonicalize_url(found[3]) if found[1] == "link" else clean_feed_text(found[3])
+        yield Case((url, headers.get("content-type", "application/xml"), body, found[1]), expected)
+
+
+def read_feed_entry(url: str, content_type: str, body: bytes, field: str) -> str:
+    """Return the link or the title of the first entry of a feed."""
+    if field == "title":
+        return clean_feed_text(read_feed_content(body, content_type).items[0].title)
+    response = Response(url, url, 200, {"content-type": content_type}, body)
+    return parse_feed(response, Link(url)).links[0].url
 
 
 def format_tree(html: str, scripting: bool) -> str:
@@ -211,6 +245,15 @@ def list_peers() -> dict[str, dict[str, Callable[..., Any]]]:
             "encoding"
         ].lower()
     with suppress(ImportError):
+        import feedparser
+
+        def read_with_feedparser(url: str, content_type: str, body: bytes, field: str) -> str | None:
+            headers = {"content-location": url, "content-type": content_type}
+            value = feedparser.parse(body, response_headers=headers).entries[0][field]
+            return canonicalize_url(value) if field == "link" else clean_feed_text(value)
+
+        peers["feeds"] = {"feedparser": read_with_feedparser}
+    with suppress(ImportError):
         import publicsuffixlist
 
         suffixes = publicsuffixlist.PublicSuffixList()
@@ -251,6 +294,7 @@ def main() -> None:
         "HTML trees": (read_tree_cases, format_tree),
         "charsets": (read_encoding_cases, lambda page: decode_text(page)[1]),
         "public suffixes": (read_suffix_cases, find_domain),
+        "feeds": (read_feed_cases, read_feed_entry),
     }
     peers = list_peers()
     for name, (read, run) in own.items():

@@ -165,6 +165,12 @@ def test_links_are_relative_to_the_base_of_their_element() -> None:
     assert urls == ["http://b.test/dir/sub/page", "http://c.test/page", "http://a.test/page", "http://b.test/root"]
 
 
+def test_the_prefix_of_rdf_is_not_that_of_its_items() -> None:
+    body = b"""<rdf:RDF xmlns:rdf="r" xmlns:rss="s"><rss:channel><rss:title>News</rss:title></rss:channel>
+        <rss:item><rss:title>One</rss:title><rss:link>/1</rss:link></rss:item></rdf:RDF>"""
+    assert list_entries(parse(body)) == [("http://a.test/1", "One", "")]
+
+
 def test_pages_in_other_languages_are_entries_of_a_sitemap() -> None:
     link = '<x:link rel="alternate" hreflang="de" href="/de"/>'
     body = f'<urlset xmlns:x="http://www.w3.org/1999/xhtml"><url>{link}<loc>/en</loc></url></urlset>'

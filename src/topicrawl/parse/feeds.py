@@ -85,7 +85,9 @@ def parse_feed(response: Response, link: Link) -> Page:
     """
     readable = response.readable
     body = readable.body if readable is not None else response.body
-    content = _read_content(body, readable.type if readable is not None else response.headers.get("content-type", ""))
+    content = read_feed_content(
+        body, readable.type if readable is not None else response.headers.get("content-type", "")
+    )
     url = response.final_url
     resolver = LinkResolver(url)
     is_sitemap = content.kind in ("urlset", "sitemapindex", "text")
@@ -106,7 +108,7 @@ def parse_feed(response: Response, link: Link) -> Page:
     directives = parse_directives(response.headers.get("x-robots-tag", ""), [])
     return Page(
         url,
-        title=_clean_text(content.title),
+        title=clean_feed_text(content.title),
         directives=directives,
         links=tuple(links.values()),
         is_link_list=True,
@@ -133,13 +135,13 @@ def is_text_sitemap(body: bytes) -> bool:
 
 
 def _build_link(url: str, item: FeedItem, content: FeedContent, *, source: str, depth: int, position: int) -> Link:
-    summary = f"{item.date.strip()[:40]} {_clean_text(item.summary)}".strip()
+    summary = f"{item.date.strip()[:40]} {clean_feed_text(item.summary)}".strip()
     return Link(
         url,
         source,
-        anchor=_clean_text(item.title),
+        anchor=clean_feed_text(item.title),
         sentence=summary[:MAX_ANCHOR_LENGTH],
-        heading=_clean_text(content.title),
+        heading=clean_feed_text(content.title),
         tag_path=content.kind,
         position=position,
         rel=INDEXED_SITEMAP_REL if item.is_sitemap else "",
@@ -147,17 +149,17 @@ def _build_link(url: str, item: FeedItem, content: FeedContent, *, source: str, 
     )
 
 
-def _clean_text(text: str) -> str:
+def clean_feed_text(text: str) -> str:
     """Return a text of a feed in one line, without HTML tags.
 
-    >>> _clean_text("Owls &amp;amp; <b>bats</b>")
+    >>> clean_feed_text("Owls &amp;amp; <b>bats</b>")
     'Owls & bats'
     """
     text = html.unescape(_TAGS.sub(" ", html.unescape(text)))
     return " ".join(text.split())[:MAX_ANCHOR_LENGTH]
 
 
-def _read_content(body: bytes, content_type: str) -> FeedContent:
+def read_feed_content(body: bytes, content_type: str) -> FeedContent:
     """Read the entries of a file by its first character: XML, JSON, or one URL per line."""
     body = body[:MAX_FEED_BYTES]
     start = body[:64].removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -272,6 +274,8 @@ class _XmlFeedReader:
             self.content.kind, self._prefix = local, prefix
             self._base = attributes.get("xml:base", "")[:_MAX_TEXT_LENGTH]
             return
+        if self.content.kind == "rdf" and self._item is None and local in _ITEM_NAMES:
+            self._prefix = prefix  # RSS 1.0: only the root element has the prefix of RDF
         is_own = prefix in (self._prefix, "")
         if self._item is None and is_own and local in _ITEM_NAMES:
             self._item, self._item_name = FeedItem(is_sitemap=local == "sitemap"), name
