@@ -51,8 +51,10 @@ def run_session(steps: Any, *arguments: str) -> None:
         server = mcp.StdioServerParameters(
             command=sys.executable, args=["-m", "topicrawl", "mcp", *arguments], env={**os.environ}
         )
-        async with mcp.Client(server) as client:
-            await steps(client)
+        # The default for `errlog` is the standard error at the import of the library, which may be a captured one.
+        with open(os.devnull, "w") as errlog:
+            async with mcp.Client(mcp.stdio_client(server, errlog=errlog)) as client:
+                await steps(client)
 
     asyncio.run(asyncio.wait_for(run(), 120))
 
