@@ -9,7 +9,7 @@ import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
 from tests.cli.conftest import Run
@@ -45,18 +45,18 @@ def wait_for_path(asked: list[str], path: str) -> None:
 def run_session(steps: Any, *arguments: str) -> None:
     """Start `topicrawl mcp` and run the steps with a connected client."""
 
-    async def run() -> None:
+    async def run(errlog: TextIO) -> None:
         import mcp
 
         server = mcp.StdioServerParameters(
             command=sys.executable, args=["-m", "topicrawl", "mcp", *arguments], env={**os.environ}
         )
-        # The default for `errlog` is the standard error at the import of the library, which may be a captured one.
-        with open(os.devnull, "w") as errlog:
-            async with mcp.Client(mcp.stdio_client(server, errlog=errlog)) as client:
-                await steps(client)
+        async with mcp.Client(mcp.stdio_client(server, errlog=errlog)) as client:
+            await steps(client)
 
-    asyncio.run(asyncio.wait_for(run(), 120))
+    # The default for `errlog` is the standard error at the import of the library, which may be a captured one.
+    with open(os.devnull, "w") as errlog:
+        asyncio.run(asyncio.wait_for(run(errlog), 120))
 
 
 @LONG
