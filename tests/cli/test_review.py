@@ -90,6 +90,20 @@ def test_export_contains_what_the_verdicts_say(run: Run, crawl: tuple[Path, str]
     assert "/planes/3" not in feed
 
 
+def test_groups_accepted_or_rejected_without_a_sample_show_their_decision(run: Run, crawl: tuple[Path, str]) -> None:
+    directory, address = crawl
+    options = ("--accept", "undoubted", "--reject", f"vsm {address}/planes/")
+    groups = load_report(run, directory, *options)["groups"]
+    assert {group["name"]: (group["decision"], group["undecided"]) for group in groups} == {
+        f"vsm {address}/ponds/": ("", 20),
+        f"vsm {address}/planes/": ("irrelevant", 0),
+        "undoubted": ("relevant", 0),
+        "rejected": ("", 11),
+    }
+    groups = load_report(run, directory, "--undo")["groups"]
+    assert [group["decision"] for group in groups if group["name"] != "undoubted"] == ["", "", ""]
+
+
 def test_page_that_was_ruled_relevant_is_exported(run: Run, crawl: tuple[Path, str]) -> None:
     directory, address = crawl
     url = f"{address}/trains/1"

@@ -85,9 +85,14 @@ class ReviewGroup:
 
     @property
     def decision(self) -> AnnotationLabel | None:
-        """Label of the other pages, if the whole sample has been reviewed; else None."""
-        if not self.can_decide:
-            return None
+        """Label of the pages that were not reviewed: the one that all have, or else the decision of the sample.
+
+        None if there is neither.
+        """
+        labels = {page.label for page in self.pages if not page.is_reviewed}
+        common = labels.pop() if len(labels) == 1 else None
+        if common is not None or not self.can_decide:
+            return common
         return decide_by_sample([page.label if page.is_reviewed else None for page in self.sample])
 
     @property

@@ -39,7 +39,7 @@ class GroupReport(Struct, frozen=True):
     sample: int
     reviewed: int
     relevant: int  # relevant pages among the reviewed ones
-    decision: str  # label of the other pages; "" if the sample is not complete, or decides nothing
+    decision: str  # label of the pages that were not reviewed; "" if the group is neither accepted nor rejected
     undecided: int  # pages without a label
 
 
