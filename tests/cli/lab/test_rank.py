@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.helpers.cheating_pages import PAGES, html
+from tests.helpers.review_site import crawl_review_site
 
 
 def write_pages(folder: Path) -> None:
@@ -37,6 +38,14 @@ def test_given_ranks_are_used_instead_of_the_order_of_the_lines(run) -> None:  #
     Path("human.tsv").write_text("".join(lines), "utf-8")
     ran = run("lab", "rank", "pages", "--order", "human.tsv", "--words", "dengue fever mosquito", "--json")
     assert json.loads(ran.out)["methods"]["summary"]["rho"] < -0.85, "the reader has the opposite order"
+
+
+def test_the_pages_of_a_crawl_are_ranked_for_its_topic(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    address = crawl_review_site(tmp_path / "crawl")
+    Path("human.tsv").write_text(f"{address}/clinic/1\n{address}/ponds/1\n{address}/trains/1\n", "utf-8")
+    ran = run("lab", "rank", tmp_path / "crawl", "--order", "human.tsv", "--json")
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)["methods"]["vsm"]["exact"] == 3
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.helpers.live_site import live_site, make_chain_site
+from tests.helpers.review_site import crawl_review_site
 from tests.helpers.sample_web import write_small_web
 
 from topicrawl.topic import Topic
@@ -103,6 +104,16 @@ def test_a_file_is_overwritten_only_with_force(run, web: Path, labelled: tuple[l
     first = Path("m.json").read_bytes()
     assert run(*asked, "--force").code == 0
     assert Path("m.json").read_bytes() == first
+
+
+def test_the_topic_of_a_crawl_is_the_default(run: Any, tmp_path: Path) -> None:
+    address = crawl_review_site(tmp_path / "crawl")
+    clicks = [f"s\t{address}/\n", f"s\t{address}/ponds/1\trelevant\n"]
+    Path("clicks.tsv").write_text("".join(clicks), "utf-8")
+    ran = run("train", "hmm", tmp_path / "crawl", "--sessions", "clicks.tsv", "--out", "m.json")
+    assert ran.code == 0, ran.err
+    words = json.loads(Path("m.json").read_text("utf-8"))["made_from"]["words"]
+    assert words == dict(Topic.of("dengue fever mosquito larva").words)
 
 
 MISTAKES = [

@@ -26,7 +26,12 @@ _METHOD_NAMES = {"vsm": "VSM, whole page", "summary": "summary"}
     help="The ranking of a reader, the best page first: one URL or file name per line, or page⇥rank.",
 )
 @click.option("--words", help="The topic in words.")
-@click.option("--topic", "topic_file", type=click.Path(path_type=Path), help="A topic.toml instead of words.")
+@click.option(
+    "--topic",
+    "topic_file",
+    type=click.Path(path_type=Path),
+    help="A topic.toml instead of words. [default: the topic of the crawl]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the ranks of each page.")
 def rank_command(pages: Path, order: Path, words: str | None, topic_file: Path | None, as_json: bool) -> None:
     """Rank PAGES by the whole page (VSM) and by their summaries, and compare with the ranking of a reader.
@@ -36,13 +41,14 @@ def rank_command(pages: Path, order: Path, words: str | None, topic_file: Path |
     tables 2 to 4 of Mohammadi.
 
     \b
-    Example:
+    Examples:
       topicrawl lab rank pages/ --order human.tsv --words "dengue fever"
+      topicrawl lab rank dengue-fever --order human.tsv
     """
     from topicrawl.cli.train.inputs import load_topic
     from topicrawl.lab.page_ranking import compare_rankings, score_pages
 
-    topic = load_topic(words, topic_file, None)
+    topic = load_topic(words, topic_file, None, web=pages)
     human = _read_order(order)
     loaded = _load_pages(pages, list(human), order)
     scores = score_pages(list(loaded.values()), topic)

@@ -51,7 +51,12 @@ class VisitWriter:
 @click.command("run")
 @click.argument("web", type=click.Path(path_type=Path))
 @click.option("--words", help="The topic in words.")
-@click.option("--topic", "topic_file", type=click.Path(path_type=Path), help="A topic.toml instead of words.")
+@click.option(
+    "--topic",
+    "topic_file",
+    type=click.Path(path_type=Path),
+    help="A topic.toml instead of words. [default: the topic of the crawl]",
+)
 @click.option("--seed", "seeds", multiple=True, required=True, help="A seed URL; may be repeated.")
 @click.option(
     "--strategy", default=strategies.DEFAULT_STRATEGY, show_default=True, help="A name, or name:parameter=value,…"
@@ -124,7 +129,7 @@ class LabRunOptions:
         from topicrawl.sessions import LabelledSessions, read_labelled_sessions
         from topicrawl.settings import parse_seed_urls
 
-        topic = load_topic(self.words, self.topic_file, self.examples)
+        topic = load_topic(self.words, self.topic_file, self.examples, web=self.web)
         browsing = read_labelled_sessions(self.sessions) if self.sessions is not None else LabelledSessions(())
         return Task(
             topic=topic.with_examples(browsing.relevant, browsing.irrelevant),

@@ -90,7 +90,7 @@ def _write_settings(path: Path, text: str) -> None:
 
 
 async def _serve_until_interrupted(sample_web: SampleWeb, port: int, settings: Path | None) -> None:
-    """Serve the synthetic web until a signal arrives. Print a crawl command to try, with the file `settings`."""
+    """Serve the synthetic web until a signal arrives. Print a crawl command to try, which needs a file `settings`."""
     import asyncio
 
     from topicrawl.cli.event_loop import install_signal_handlers
@@ -101,11 +101,13 @@ async def _serve_until_interrupted(sample_web: SampleWeb, port: int, settings: P
         restore = install_signal_handlers(stop.set)
         topic = next(iter(sample_web.topics))
         seeds = " ".join(f"--seed {url}" for url in server.web.get_seeds(topic)[:2])
-        config = f"--config {settings} " if settings else ""
         click.echo(
             f"serving a synthetic web of {sample_web.pages} pages on port {server.port}. Ctrl-C stops the server."
         )
-        click.echo(f'try: topicrawl crawl "{topic}" {config}--delay 0.2 --pages 60 {seeds}')
+        if settings is not None:
+            click.echo(f'try: topicrawl crawl "{topic}" --config {settings} --delay 0.2 --pages 60 {seeds}')
+        else:
+            click.echo("a crawl needs a settings file with its host names: topicrawl lab serve --settings local.toml")
         try:
             await stop.wait()
         finally:

@@ -20,7 +20,12 @@ from topicrawl.strategies.context_graph import ContextGraph
 @click.command("context-graph")
 @click.argument("web", type=click.Path(path_type=Path))
 @click.option("--words", help="The topic in words.")
-@click.option("--topic", "topic_file", type=click.Path(path_type=Path), help="A topic.toml instead of words.")
+@click.option(
+    "--topic",
+    "topic_file",
+    type=click.Path(path_type=Path),
+    help="A topic.toml instead of words. [default: the topic of the crawl]",
+)
 @click.option(
     "--examples", type=click.Path(path_type=Path), help="Example pages, one per line: url⇥relevant|irrelevant."
 )
@@ -40,14 +45,13 @@ def context_graph_command(**options: Any) -> None:
 
     \b
     Examples:
-      topicrawl train context-graph dengue-fever --topic dengue-fever/topic.toml \\
-          --examples dengue.tsv --out dengue.json
+      topicrawl train context-graph dengue-fever --examples dengue.tsv --out dengue.json
       topicrawl crawl "dengue fever" --seed https://www.who.int/ --strategy context_graph:model=dengue.json
     """
     out: Path = options["out"]
     check_output_path(out, force=options["force"])
     started = time.perf_counter()
-    topic = load_topic(options["words"], options["topic_file"], options["examples"])
+    topic = load_topic(options["words"], options["topic_file"], options["examples"], web=options["web"])
     shape = {name: options[name] for name in ("layers", "parents", "width", "terms")}
     strategy = ContextGraph(**shape)
     strategy.bind(StrategyContext(topic, Vsm(topic), Random(0)))

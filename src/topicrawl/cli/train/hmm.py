@@ -28,7 +28,12 @@ from topicrawl.topic import Topic
 @click.command("hmm")
 @click.argument("web", type=click.Path(path_type=Path))
 @click.option("--words", help="The topic in words.")
-@click.option("--topic", "topic_file", type=click.Path(path_type=Path), help="A topic.toml instead of words.")
+@click.option(
+    "--topic",
+    "topic_file",
+    type=click.Path(path_type=Path),
+    help="A topic.toml instead of words. [default: the topic of the crawl]",
+)
 @click.option(
     "--sessions",
     type=click.Path(path_type=Path),
@@ -71,8 +76,7 @@ def hmm_command(**options: Any) -> None:
     Examples:
       topicrawl train hmm browsed --fetch --words "dengue fever" --contact you@example.org \\
           --sessions ~/.mozilla/firefox/x.default/places.sqlite --out dengue.json
-      topicrawl train hmm dengue-fever --topic dengue-fever/topic.toml \\
-          --sessions ~/.mozilla/firefox/x.default/places.sqlite --out dengue.json
+      topicrawl train hmm dengue-fever --sessions ~/.mozilla/firefox/x.default/places.sqlite --out dengue.json
       topicrawl crawl "dengue fever" --seed https://www.who.int/ --strategy hybrid_anchor:model=dengue.json
     """
     names = {item.name for item in fields(HmmTrainingOptions)}
@@ -123,7 +127,7 @@ class HmmTrainingOptions:
 
     def load_topic(self) -> Topic:
         """Load the topic and the examples."""
-        return load_topic(self.words, self.topic_file, self.examples)
+        return load_topic(self.words, self.topic_file, self.examples, web=self.web)
 
     def read_sessions(self) -> LabelledSessions:
         """Read the browsing sessions; without `--sessions`, there are none."""

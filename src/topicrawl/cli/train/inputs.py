@@ -20,15 +20,17 @@ from topicrawl.models import Page
 from topicrawl.topic import Topic
 
 
-def load_topic(words: str | None, topic_file: Path | None, examples: Path | None) -> Topic:
-    """Load the topic from words or from a file, and add the examples of a second file.
+def load_topic(words: str | None, topic_file: Path | None, examples: Path | None, *, web: Path) -> Topic:
+    """Load the topic from words, from a file or from the crawl `web`, and add the examples of a second file.
 
-    Raise `UsageError` unless exactly one of words and file is given.
+    Raise `UsageError` if both words and a file are given, or neither and `web` is not the directory of a crawl.
     """
+    if words is None and topic_file is None and (web / "topic.toml").is_file():
+        topic_file = web / "topic.toml"
     if words is not None and topic_file is not None:
         raise UsageError("give the topic with --words or with --topic, not both")
     if words is None and topic_file is None:
-        raise UsageError('no topic given: give --words "dengue fever" or --topic topic.toml')
+        raise UsageError('no topic given: give --words "dengue fever", --topic topic.toml or the directory of a crawl')
     topic = topics.load_topic(topic_file) if topic_file is not None else Topic.of(words or "")
     return topic.with_examples(*topics.load_examples(examples)) if examples is not None else topic
 

@@ -23,7 +23,12 @@ from topicrawl.strategies.classifier_guided import ClassifierGuidedStrategy
 @click.command("nb")
 @click.argument("web", type=click.Path(path_type=Path))
 @click.option("--words", help="The topic in words.")
-@click.option("--topic", "topic_file", type=click.Path(path_type=Path), help="A topic.toml instead of words.")
+@click.option(
+    "--topic",
+    "topic_file",
+    type=click.Path(path_type=Path),
+    help="A topic.toml instead of words. [default: the topic of the crawl]",
+)
 @click.option(
     "--examples", type=click.Path(path_type=Path), help="Example pages, one per line: url⇥relevant|irrelevant."
 )
@@ -44,13 +49,13 @@ def nb_command(**options: Any) -> None:
 
     \b
     Examples:
-      topicrawl train nb dengue-fever --topic dengue-fever/topic.toml --examples dengue.tsv --out training.tsv
+      topicrawl train nb dengue-fever --examples dengue.tsv --out training.tsv
       topicrawl crawl "dengue fever" --seed https://www.who.int/ --strategy nb4:training=training.tsv
     """
     out: Path = options["out"]
     check_output_path(out, force=options["force"])
     started = time.perf_counter()
-    topic = load_topic(options["words"], options["topic_file"], options["examples"])
+    topic = load_topic(options["words"], options["topic_file"], options["examples"], web=options["web"])
     strategy = _make_strategy(options["strategy"])
     strategy.bind(StrategyContext(topic, Vsm(topic), Random(0)))
     training_set = strategy.build_training_set(TrainingDataWithProgress(options["web"], topic))
