@@ -12,7 +12,7 @@ from topicrawl.engine import link_sources
 from topicrawl.engine.link_sources import MAX_ROBOTS_SITEMAPS, LinkSourceParser
 from topicrawl.models import Link, Page, Response
 from topicrawl.parse import parse_response
-from topicrawl.parse.head_links import MAX_OPTION_LINKS, find_head_links, find_option_links
+from topicrawl.parse.head_links import MAX_OPTION_LINKS, find_head_links, find_header_links, find_option_links
 
 HTML = {"content-type": "text/html"}
 
@@ -77,6 +77,50 @@ def test_the_options_of_a_menu_are_links() -> None:
         ("http://a.test/p1", "Page 1"),
     ]
     assert len(page.links) == 1 + MAX_OPTION_LINKS
+
+
+def test_names_of_elements_may_be_in_upper_case() -> None:
+    page = parse(build_parser(), "http://a.test/", b'<SELECT><OPTION VALUE="/1">One</OPTION></SELECT>')
+    assert list_links(page) == [("http://a.test/1", "")]
+
+
+@pytest.mark.parametrize(
+    ("element", "rel"),
+    [
+        ('<link rel="sitemap" type="application/xml" href="/x">', "sitemap"),
+        ('<link rel="alternate" type="application/rdf+xml" title="RSS 1.0" href="/x">', "feed"),
+        ('<link rel="alternate" type="text/xml" title="News (Atom)" href="/x">', "feed"),
+        ('<link rel="alternate" type="application/rdf+xml" title="Data" href="/x">', ""),
+        ('<link rel="alternate" type="application/json" title="RSS" href="/x">', ""),
+    ],
+)
+def test_the_title_tells_feeds_from_other_data(element: str, rel: str) -> None:
+    page = parse(build_parser(), "http://a.test/", element.encode())
+    assert list_links(page) == ([("http://a.test/x", rel)] if rel else [])
+
+
+def test_the_link_header_has_links() -> None:
+    header = """</de>; rel="alternate"; hreflang=de; title="Auf, Deutsch; x", <p2?a=1,2> ; rel=next,
+    </style.css>; rel=preload, </feed>; type="application/rss+xml"; rel="alternate", <mailto:x>; rel=next,
+    </known>; rel=prev, <//b.test/s>;rel=sitemap, <"""
+    response = Response("http://a.test/d/", "http://a.test/d/", 200, {**HTML, "link": header}, b"<a href=/known>x</a>")
+    page = build_parser()(response, Link(response.url))
+    assert isinstance(page, Page)
+    assert list_links(page) == [
+        ("http://a.test/known", ""),
+        ("http://a.test/de", "alternate"),
+        ("http://a.test/d/p2?a=1,2", "next"),
+        ("http://a.test/feed", "feed"),
+        ("http://b.test/s", "sitemap"),
+    ]
+    assert page.links[1].anchor == "Auf, Deutsch; x"
+
+
+@pytest.mark.parametrize("part", ["<", "<x>;a=", "<x>;", '<x>;a="', "<x> ; a = ", "<x>;a;"])
+def test_a_hostile_link_header_is_searched_in_bounded_time(part: str) -> None:
+    started = time.process_time()
+    assert find_header_links(part * (60_000 // len(part)), Page("http://a.test/"), 1) == ()
+    assert time.process_time() - started < 1
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from topicrawl.fetch.meta_refresh import MAX_REFRESH_SECONDS, find_meta_refresh
 from topicrawl.models import Response
@@ -110,6 +111,25 @@ def test_a_refresh_outside_the_start_of_the_head_is_ignored(html: str) -> None:
 @pytest.mark.parametrize("kind", ["", "text/plain", "application/pdf", "image/svg+xml", "text/htmlx"])
 def test_only_html_is_searched(kind: str) -> None:
     assert find(NEXT, kind) is None
+
+
+@pytest.mark.parametrize(
+    ("header", "body", "target"),
+    [
+        ("0; url=new.html", b"<p>Moved", "http://a.test/d/new.html"),
+        ("3;URL='/new.html'", b"", "http://a.test/new.html"),
+        ("0; url=new.html", NEXT.replace("new", "other").encode(), "http://a.test/d/new.html"),
+        ("60; url=new.html", b"<p>News", None),
+        ("30", NEXT.encode(), None),
+        ("soon", NEXT.encode(), "http://a.test/d/new.html"),
+    ],
+)
+def test_the_header_has_the_same_effect(header: str, body: bytes, target: str | None) -> None:
+    response = Response(URL, URL, 200, {"content-type": "text/html", "refresh": header}, body)
+    assert find_meta_refresh(response, URL) == target
+    assert find_meta_refresh(replace(response, headers={"content-type": "text/plain", "refresh": header}), URL) == (
+        None if body else target
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 
 from topicrawl.fetch.redirects import MAX_REDIRECTS, follow_redirects
 from topicrawl.models import Failure, RedirectHop, Response
@@ -88,6 +89,18 @@ def test_a_page_with_a_meta_refresh_is_a_hop() -> None:
         RedirectHop("https://b.test/x", 302),
     )
     assert response.seconds == 2.0
+
+
+def test_an_empty_page_with_a_refresh_header_is_a_hop() -> None:
+    empty = Response(
+        "", "", 200, {"refresh": "0; url=/x"}, failure=Failure.EMPTY, detail="status 200 with an empty body"
+    )
+    response = end({"http://a.test/": empty, "http://a.test/x": Response("", "", 200, body=b"page")})
+    assert (response.failure, response.body, response.final_url) == (None, b"page", "http://a.test/x")
+    response = end({"http://a.test/": empty}, can_follow=lambda url, target: False)
+    assert (response.failure, response.is_unfollowed_redirect) == (None, True)
+    response = end({"http://a.test/": replace(empty, headers={})})
+    assert (response.failure, response.hops) == (Failure.EMPTY, ())
 
 
 def test_a_loop_of_meta_refreshes_and_redirects_is_a_failure() -> None:

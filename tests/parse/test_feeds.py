@@ -177,6 +177,24 @@ def test_pages_in_other_languages_are_entries_of_a_sitemap() -> None:
     assert [entry.url for entry in parse(body.encode()).links] == ["http://a.test/de", "http://a.test/en"]
 
 
+@pytest.mark.parametrize("charset", ["utf-16", "utf-16-be", "utf-16-le"])
+def test_a_feed_may_be_in_utf_16(charset: str) -> None:
+    text = '<?xml version="1.0" encoding="UTF-16"?><rss><item><title>Fièvre</title><link>/1</link></item></rss>'
+    body = text.encode(charset) if charset == "utf-16" else ("\ufeff" + text).encode(charset)
+    assert is_feed(body)
+    assert list_entries(parse(body)) == [("http://a.test/1", "Fièvre", "")]
+
+
+def test_comments_may_precede_the_root_element() -> None:
+    assert is_feed(b"<?xml version='1.0'?>" + b"<!-- made by a generator -->" * 100 + b"<urlset>")
+
+
+def test_the_identifier_of_an_atom_entry_without_a_link_is_its_url() -> None:
+    body = b"""<feed><id>http://a.test/feed</id><entry><id>http://a.test/1</id></entry><entry><id>tag:a.test,2</id></entry>
+        <entry><id>http://a.test/3</id><link href="/three"/></entry></feed>"""
+    assert [link.url for link in parse(body).links] == ["http://a.test/1", "http://a.test/three"]
+
+
 BOMB = b"""<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;"><!ENTITY c SYSTEM "file:///etc/passwd">]>
 <rss><item><title>&b;&c;</title><link>http://a.test/1</link></item></rss>"""
 

@@ -42,6 +42,8 @@ DOCUMENT_SUFFIXES = (".pdf", ".ps", ".gz", ".zip", ".docx", ".odt", ".epub")
 
 #: Bytes from the start of a body that decide on its type.
 SNIFFED_BYTES = 1024
+#: The same for sitemaps and feeds: comments may precede the root element.
+FEED_SNIFFED_BYTES = 8 * 1024
 
 _HTML_TAG = re.compile(
     rb"<(?:!doctype|!--|html|head|title|body|meta|a|p|h1|div|table|br|script|style|font|b)[\s>]", re.I
@@ -117,7 +119,9 @@ def is_feed(body: bytes) -> bool:
     >>> is_feed(b'<?xml version="1.0"?><rss version="2.0">'), is_feed(b"<html><p>rss")
     (True, False)
     """
-    start = body[:SNIFFED_BYTES]
+    start = body[:FEED_SNIFFED_BYTES]
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16
+        start = start[2:].replace(b"\0", b"")
     if start.lstrip().startswith(b"{"):
         return b"jsonfeed.org/version" in start.replace(b"\\/", b"/")
     return _FEED_ROOT.match(start) is not None

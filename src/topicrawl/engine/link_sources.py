@@ -17,7 +17,7 @@ from topicrawl.engine.context import OffLoopParser
 from topicrawl.fetch.rendering.page_renderer import RENDERED_TYPE
 from topicrawl.models import Failure, Link, Page, ParsedResponse, ParseFunction, Response
 from topicrawl.parse.feeds import FEED_REL, INDEXED_SITEMAP_REL, SITEMAP_REL, is_text_sitemap, parse_feed
-from topicrawl.parse.head_links import find_head_links, find_option_links
+from topicrawl.parse.head_links import find_head_links, find_header_links, find_option_links
 from topicrawl.urls import get_host, get_origin, resolve_url
 
 #: Sitemaps and feeds of one host that are used, and links that they may give. Earlier runs count.
@@ -87,6 +87,8 @@ class LinkSourceParser:
         if readable is None or readable.type == RENDERED_TYPE:
             body = response.body if readable is None else readable.body
             found = find_head_links(body, page, depth) + find_option_links(body, page, depth)
+        if header := response.headers.get("link"):
+            found += find_header_links(header, page, depth)
         if self._is_exhausted(get_host(page.url)):
             found = tuple(each for each in found if each.rel != FEED_REL)
         found += self._list_sitemaps(page, depth)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from topicrawl.documents.file_types import CONVERTED_TYPES, SNIFFED_BYTES, detect_type, is_feed, may_be_document
+from topicrawl.documents.file_types import CONVERTED_TYPES, FEED_SNIFFED_BYTES, detect_type, is_feed, may_be_document
 from topicrawl.fetch.decoding import BodyTooLarge, DecodingError, decode_body, salvage_body
 from topicrawl.fetch.http_parser import ResponseParser
 from topicrawl.fetch.http_settings import HttpSettings
@@ -51,7 +51,7 @@ class BodyReader:
         """Return whether to read on. Raise `BodyRefused` or `BodyTooLarge` if the response is not wanted."""
         if not self._has_head:
             self._check_head(parser)
-        if self._must_detect_type and parser.size >= SNIFFED_BYTES:
+        if self._must_detect_type and parser.size >= FEED_SNIFFED_BYTES:
             self._detect_type(parser)
         if parser.size > self._limit or parser.wire_size > self._limit + _MAX_FRAMING_BYTES:
             if self._truncates:
@@ -135,7 +135,7 @@ class BodyReader:
         kind = self._media_type
         try:
             encoding = self._list_encodings(parser)
-            start = decode_body(b"".join(parser.parts), encoding, limit=SNIFFED_BYTES, truncate=True)
+            start = decode_body(b"".join(parser.parts), encoding, limit=FEED_SNIFFED_BYTES, truncate=True)
         except DecodingError:
             raise BodyRefused(kind) from None
         found = detect_type(start, kind) if start else ""

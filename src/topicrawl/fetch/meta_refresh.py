@@ -1,4 +1,7 @@
-"""Find the redirect of an HTML page: `<meta http-equiv="refresh" content="0; url=…">` in its head."""
+"""Find the redirect of an HTML page: `<meta http-equiv="refresh" content="0; url=…">` in its head.
+
+The HTTP header `Refresh: 0; url=…`, which no standard describes, has the same effect in browsers.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +27,17 @@ def find_meta_refresh(response: Response, url: str) -> str | None:
     """Return the canonical target of the meta refresh on the page at `url`; None if the page is not a redirect.
 
     A page is a redirect if it is HTML and a refresh in its head leads to another http or https URL within
-    `MAX_REFRESH_SECONDS`. The first well-formed refresh counts, as in browsers. A refresh inside `<noscript>`,
-    `<script>`, `<template>` or a comment has no effect.
+    `MAX_REFRESH_SECONDS`. The first well-formed refresh counts, as in browsers; the header comes before the page. A
+    refresh inside `<noscript>`, `<script>`, `<template>` or a comment has no effect.
 
     >>> page = b'<title>Moved</title><meta http-equiv="refresh" content="0; url=new.html">'
     >>> find_meta_refresh(Response("u", "u", 200, {"content-type": "text/html"}, page), "http://a.org/b/old.html")
     'http://a.org/b/new.html'
     """
+    if (header := response.headers.get("refresh")) and (not response.body or response.content_type in _HTML_TYPES):
+        match = _REFRESH.match(header)
+        if match is not None:
+            return _resolve_target(match, url, url)
     start = response.body[:_HEAD_BYTES]
     if b"refresh" not in start.lower() or response.content_type not in _HTML_TYPES:
         return None

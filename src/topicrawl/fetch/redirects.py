@@ -27,10 +27,10 @@ async def follow_redirects(
 
     `fetch` sends one request. `can_follow` says whether a redirect from a URL to a target may be followed at once. If
     not, the redirect response itself is returned as an unfollowed redirect, with the target as its final URL. An HTML
-    page whose meta refresh leads to a URL for which `follows_refresh` is true is a redirect too, and its hop
-    contains the page. `cookies` are those that `fetch` sends and receives: a redirect back to an earlier URL is a loop
-    only if the request would have the same cookies as before. `seconds` is the sum over all hops, without the time
-    spent waiting for a slot of a host.
+    page whose refresh (element or header) leads to a URL for which `follows_refresh` is true is a redirect too, and its
+    hop contains the page. `cookies` are those that `fetch` sends and receives: a redirect back to an earlier URL is a
+    loop only if the request would have the same cookies as before. `seconds` is the sum over all hops, without the
+    time spent waiting for a slot of a host.
     """
     requested_url = url
     cookies = cookies or RedirectCookies()
@@ -41,7 +41,7 @@ async def follow_redirects(
         requests.add((url, cookies.format_header(url)))
         response = await fetch(url)
         seconds += response.seconds
-        if response.failure is not None:
+        if response.failure not in (None, Failure.EMPTY):  # an empty page may have a Refresh header
             break
         if response.status in REDIRECT_STATUSES:
             location = response.headers.get("location", "")
@@ -59,7 +59,7 @@ async def follow_redirects(
             break
         source, url = url, target
         if not can_follow(source, target):
-            response = replace(response, is_unfollowed_redirect=True, body=b"")
+            response = replace(response, failure=None, detail="", is_unfollowed_redirect=True, body=b"")
             break
     if not hops:
         return response

@@ -41,6 +41,7 @@ _FIELDS = {
     "loc": "url",
     "link": "url",
     "guid": "id",
+    "id": "id",
     "title": "title",
     "lastmod": "date",
     "pubdate": "date",
@@ -165,7 +166,7 @@ def read_feed_content(body: bytes, content_type: str) -> FeedContent:
     start = body[:64].removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith(b"{"):
         return _read_json(body)
-    if start.startswith(b"<"):
+    if start.startswith((b"<", b"\xff\xfe<", b"\xfe\xff\0<")):
         return _read_xml(body, content_type)
     lines = decode_text(body, content_type)[0].split()
     urls = [line for line in lines[:MAX_LINKS] if line.startswith(("http://", "https://"))]

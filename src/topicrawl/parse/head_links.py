@@ -1,7 +1,7 @@
 """Find links outside the text of an HTML page.
 
-The head of a page names feeds, translations, and the next and previous page. The options of a menu may be URLs, which a
-script opens.
+The head of a page and the HTTP header `Link` name feeds, sitemaps, translations, and the next and previous page. The
+options of a menu may be URLs, which a script opens.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from topicrawl.models import Link, Page
 from topicrawl.parse.charset import get_query_codec
-from topicrawl.parse.feeds import FEED_REL
+from topicrawl.parse.feeds import FEED_REL, SITEMAP_REL
 from topicrawl.urls import LinkResolver
 
 #: Only these parts of a page are searched.
@@ -30,13 +30,19 @@ _OPTION = re.compile(
     re.I,
 )
 _FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/feed+json"})
+#: Types of feeds and of other data: the title tells them apart.
+_XML_TYPES = frozenset({"text/xml", "application/xml", "application/rdf+xml"})
+_FEED_TITLE = re.compile(r"\b(?:rss|atom)\b", re.I)
+_MAX_HEADER_LENGTH = 16 * 1024
+#: One link of a `Link` header (RFC 8288): its target and its parameters.
+_HEADER_LINK = re.compile(r"""<([^<>]{1,2000})>((?:\s*;\s*[^\s;,="<>]{1,50}(?:\s*=\s*(?:"[^"<>]*"|[^\s;,"<>]*))?)*+)""")
 
 
 def find_head_links(body: bytes, page: Page, depth: int) -> tuple[Link, ...]:
     """Return the links in the head of a page that are not among its links: at most `MAX_HEAD_LINKS`.
 
-    A link to a feed has the relation `feed`, one to a translation of the page `alternate`, and one to the next or
-    previous page `next` or `prev`. The anchor text is the `title` of the element.
+    A link to a feed has the relation `feed`, one to a sitemap `sitemap`, one to a translation of the page `alternate`,
+    and one to the next or previous page `next` or `prev`. The anchor text is the `title` of the element.
 
     >>> head = b'<link rel="alternate" type="application/rss+xml" title="Owls" href="/feed"><link rel=next href="?p=2">'
     >>> [(link.url, link.rel, link.anchor) for link in find_head_links(head, Page("http://a.org/"), 1)]
@@ -46,7 +52,7 @@ def find_head_links(body: bytes, page: Page, depth: int) -> tuple[Link, ...]:
     end = head.find(b"</head")
     head = head[:end] if end >= 0 else head
     lower = head.lower()
-    if b"alternate" not in lower and b"next" not in lower and b"prev" not in lower:
+    if not any(word in lower for word in (b"alternate", b"next", b"prev", b"sitemap")):
         return ()
     base = page.url
     known = {page.url, *(link.url for link in page.links)}
@@ -69,6 +75,32 @@ def find_head_links(body: bytes, page: Page, depth: int) -> tuple[Link, ...]:
     return tuple(links)
 
 
+def find_header_links(header: str, page: Page, depth: int) -> tuple[Link, ...]:
+    """Return the links in the HTTP header `Link` that are not among the links of a page: at most `MAX_HEAD_LINKS`.
+
+    Their relations and anchor texts are those of `find_head_links`.
+
+    >>> header = '</de>; rel="alternate"; hreflang="de", <?p=2>; rel=next, </style.css>; rel=preload'
+    >>> [(link.url, link.rel) for link in find_header_links(header, Page("http://a.org/"), 1)]
+    [('http://a.org/de', 'alternate'), ('http://a.org/?p=2', 'next')]
+    """
+    resolver = LinkResolver(page.url)
+    known = {page.url, *(link.url for link in page.links)}
+    links: list[Link] = []
+    for match in _HEADER_LINK.finditer(header[:_MAX_HEADER_LENGTH]):
+        attributes = {name.lower(): a or b or c for name, a, b, c in _ATTRIBUTE.findall(match[2])}
+        rel = _get_relation(attributes)
+        url = resolver(match[1].strip()) if rel else None
+        if url is not None and url not in known:
+            known.add(url)
+            position = len(page.links) + len(links)
+            anchor = " ".join(attributes.get("title", "").split())[:500]
+            links.append(Link(url, page.url, anchor, tag_path="header", position=position, rel=rel, depth=depth))
+            if len(links) >= MAX_HEAD_LINKS:
+                break
+    return tuple(links)
+
+
 def find_option_links(body: bytes, page: Page, depth: int) -> tuple[Link, ...]:
     """Return the URLs of options that are not among the links of a page: at most `MAX_OPTION_LINKS`.
 
@@ -76,9 +108,10 @@ def find_option_links(body: bytes, page: Page, depth: int) -> tuple[Link, ...]:
     >>> [(link.url, link.anchor) for link in find_option_links(menu, Page("http://a.org/x/"), 1)]
     [('http://a.org/owls', 'Owls')]
     """
-    first = body.find(b"<option")
-    if first < 0:
+    starts = [start for name in (b"<option", b"<OPTION") if (start := body.find(name)) >= 0]
+    if not starts:
         return ()
+    first = min(starts)
     codec = _get_codec(page.charset)
     resolver = LinkResolver(page.url, query_codec=get_query_codec(page.charset or "utf-8"))
     known = {page.url, *(link.url for link in page.links)}
@@ -115,7 +148,10 @@ def _get_relation(attributes: dict[str, str]) -> str:
     """Return the relation of a link in the words of `find_head_links`, "" if it leads to no page."""
     words = attributes.get("rel", "").lower().split()
     if "alternate" in words:
-        if attributes.get("type", "").partition(";")[0].strip().lower() in _FEED_TYPES:
+        kind = attributes.get("type", "").partition(";")[0].strip().lower()
+        if kind in _FEED_TYPES or (kind in _XML_TYPES and _FEED_TITLE.search(attributes.get("title", ""))):
             return FEED_REL
         return "alternate" if "hreflang" in attributes and "stylesheet" not in words else ""
+    if "sitemap" in words:
+        return SITEMAP_REL
     return next((word for word in ("next", "prev") if word in words), "prev" if "previous" in words else "")
