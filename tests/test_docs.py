@@ -15,7 +15,7 @@ import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 from xml.etree import ElementTree
@@ -334,6 +334,13 @@ def test_architecture_names_existing_files() -> None:
     assert [name for name in sorted(names) if not any((root / name).exists() for root in roots)] == []
 
 
+def test_tables_of_the_papers_name_existing_files() -> None:
+    names = set(re.findall(r"`([\w/]+\.py)`", COMPARISON.read_text("utf-8")))
+    paths = [path.as_posix() for folder in ("src", "tests") for path in (ROOT / folder).rglob("*.py")]
+    assert names
+    assert [name for name in sorted(names) if not any(path.endswith(f"/{name}") for path in paths)] == []
+
+
 def test_architecture_names_existing_functions() -> None:
     text = ARCHITECTURE.read_text("utf-8").partition("\n## Where to change")[2]
     names = {name for name in re.findall(r"`(?:\w+\.)?(\w+)\(\)`", text) if "NAME" not in name}
@@ -378,6 +385,18 @@ def test_every_page_has_one_title_and_no_machine_path(page: Path) -> None:
     text = page.read_text("utf-8")
     assert len(re.findall(r"^# ", _FENCE.sub("", text), re.M)) == 1
     assert not re.search(r"/(?:work|root|tmp|home)/", text)
+
+
+def test_no_line_of_a_paragraph_looks_like_a_list_item(page: Path) -> None:
+    """A number at the end of a sentence, at the start of a line, would begin a list."""
+    lines = _FENCE.sub("", page.read_text("utf-8")).splitlines()
+    text = re.compile(r"(?![-+*] )[^\s|<#>]")
+    found = [
+        line
+        for before, line in pairwise(lines)
+        if re.match(r"\d+\. |[-+*] ", line) and text.match(before) and not re.match(r"\d+\. ", before)
+    ]
+    assert found == []
 
 
 def test_readme_is_short() -> None:

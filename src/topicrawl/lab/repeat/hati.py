@@ -64,7 +64,7 @@ EXAMPLE_PRODUCTS = (0.109714285, 0.017857142)
 CRAWLERS = {
     "hati": "Hati",
     "hati:tune=no": "Hati, printed limits",
-    "nb4_ordered": "NB4",
+    "nb4_ordered": "NB4 ordered",
     "breadth_first": "breadth-first",
 }
 _RELATED_KEYWORDS = (3, 7)  # table 4: keywords of ten that are related to the anchor of a relevant URL
@@ -168,10 +168,10 @@ def _check_measured_values(runs: RunTable, topics: Sequence[AttributeRows], fetc
     checks = []
     anchor = Hati.attributes.index("anchor")
     claimed = " to ".join(map(str, _RELATED_KEYWORDS))
-    for relevant, name in ((True, "relevant"), (False, "irrelevant")):
+    for relevant, name in ((True, "a relevant"), (False, "an irrelevant")):
         if topics:
             measured = _compute_mean(topics, lambda rows: 10 * _mean(rows.select(anchor, relevant)))  # noqa: B023
-            statement = f"keywords of ten related to the anchor of a {name} URL"
+            statement = f"keywords of ten related to the anchor of {name} URL"
             checks.append(
                 ClaimCheck("Table 4", statement, claimed if relevant else "3 and 7", measured, ClaimOutcome.NONE)
             )
