@@ -92,6 +92,15 @@ def test_sheet_goes_through_the_api(client: WebClient, place: tuple[Path, str]) 
     assert list_exported(directory) == list_section(address, "clinic", "ponds")
 
 
+def test_several_groups_are_accepted_and_rejected_at_once(client: WebClient, place: tuple[Path, str]) -> None:
+    directory, address = place
+    body = {"accept": [f"vsm {address}/ponds/", "undoubted"], "reject": [f"vsm {address}/planes/"]}
+    status, report = send(client, REVIEW, body)
+    assert (status, len(report["decisions"])) == (200, 3)
+    assert [group["decision"] for group in report["groups"] if group["name"] == "undoubted"] == ["relevant"]
+    assert list_exported(directory) == list_section(address, "clinic", "ponds")
+
+
 def test_another_judge_reviews_over_the_api(client: WebClient) -> None:
     status, report = send(client, REVIEW, {"judge": "summary"})
     assert (status, report["queue"]) == (200, [])
@@ -103,6 +112,9 @@ def test_another_judge_reviews_over_the_api(client: WebClient) -> None:
         (REVIEW, {}),
         (REVIEW, {"relevant": ["http://unknown.example/"]}),
         (REVIEW, {"accept": "unknown"}),
+        (REVIEW, {"accept": ["undoubted", "unknown"]}),
+        (REVIEW, {"accept": [1]}),
+        (REVIEW, {"reject": {"undoubted": True}}),
         (REVIEW, {"judge": "os:system"}),
         (f"{REVIEW}.csv", {"csv": 1}),
         (f"{REVIEW}.csv", {"csv": "nothing"}),

@@ -57,6 +57,16 @@ class JsonBody:
             raise UsageError(f"{name} must be a string of at most 4000 characters")
         return value
 
+    def get_names(self, name: str) -> list[str]:
+        """Return a field that is a string or a list of strings. Raise `UsageError` if it is neither or too long."""
+        value = self._fields[name]
+        names = [value] if isinstance(value, str) else value
+        if not isinstance(names, list) or not 0 < len(names) <= _MAX_URLS:
+            raise UsageError(f"{name} must be a string, or a list of 1 to {_MAX_URLS} strings")
+        if not all(isinstance(item, str) and len(item) <= 4000 for item in names):
+            raise UsageError(f"{name} must contain strings of at most 4000 characters")
+        return names
+
     def get_number(self, name: str, default: float) -> float:
         """Return a numeric field, or the default. Raise `UsageError` if it is not a number or too large."""
         value = self._fields.get(name, default)

@@ -33,11 +33,12 @@ _RESPONSE_TYPES = {
     "review": ReviewReport,
     "agreement": AgreementReport,
 }
-_URL_LIST = {"type": "array", "items": _STRING, "minItems": 1, "maxItems": 1000}
+_STRING_LIST = {"type": "array", "items": _STRING, "minItems": 1, "maxItems": 1000}
+_STRING_OR_LIST = {"oneOf": [_STRING, _STRING_LIST]}
 
 _REVIEW_FIELDS = {
-    **dict.fromkeys(("relevant", "irrelevant", "unsure"), _URL_LIST),
-    **dict.fromkeys(("accept", "reject"), _STRING),
+    **dict.fromkeys(("relevant", "irrelevant", "unsure"), _STRING_LIST),
+    **dict.fromkeys(("accept", "reject"), _STRING_OR_LIST),
     "judge": {"type": "string", "enum": list(BUILT_IN_JUDGES)},
     "by": {"type": "string", "maxLength": 60},
 }
@@ -73,7 +74,7 @@ def build_schema() -> dict[str, Any]:
 
 def _build_shared_paths() -> dict[str, Any]:
     """Return the paths that concern all collections."""
-    fields = {"query": _STRING, "relevant": _URL_LIST, "irrelevant": _URL_LIST, "teach": {"type": "boolean"}}
+    fields = {"query": _STRING, "relevant": _STRING_LIST, "irrelevant": _STRING_LIST, "teach": {"type": "boolean"}}
     feedback = _build_post_operation("Give relevance feedback on search hits", "feedback", fields, "query")
     return {
         "/api/openapi.json": {"get": _build_operation("This description", "schema")},
@@ -92,7 +93,7 @@ def _build_collection_paths(path: str) -> dict[str, Any]:
     number = {"type": "integer", "minimum": 0, "maximum": 999_999_999}
     verdict = {"type": "string", "enum": ["relevant", "irrelevant", "unsure", ""]}
     name = {"type": "string", "maxLength": 60}
-    annotation = {"urls": _URL_LIST, "verdict": verdict, "by": name}
+    annotation = {"urls": _STRING_LIST, "verdict": verdict, "by": name}
     kinds = ["seed", "word", "block", "boost", "pause", "resume", "stop"]
     command = {"kind": {"type": "string", "enum": kinds}, "target": _STRING, "amount": {"type": "number"}}
     return {
@@ -117,7 +118,7 @@ def _build_collection_paths(path: str) -> dict[str, Any]:
             "post": _build_post_operation(
                 "Add URLs from a crawl on another server; returns the topic",
                 "share_urls",
-                {"urls": {**_URL_LIST, "minItems": 0}, "by": name},
+                {"urls": {**_STRING_LIST, "minItems": 0}, "by": name},
                 "urls",
             )
         },

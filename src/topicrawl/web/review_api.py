@@ -69,10 +69,15 @@ def _build_response(opened: OpenCollection, decisions: list[AppliedDecision]) ->
 
 @json_endpoint
 def add_review(site: Site, request: Request, body: JsonBody) -> Response:
-    """Add verdicts on pages, accept or reject a group, or let another judge review. Return the new state."""
+    """Add verdicts on pages, accept or reject groups, or let another judge review. Return the new state."""
     name = request.path_params["name"]
     labels, annotator = _collect_labels(body), clean_annotator(body.get_text("by"))
-    groups = [(body.get_text(action), label) for action, label in _GROUP_ACTIONS.items() if body.has_field(action)]
+    groups = [
+        (group, label)
+        for action, label in _GROUP_ACTIONS.items()
+        if body.has_field(action)
+        for group in body.get_names(action)
+    ]
     judge = body.get_text("judge")
     if not labels and not groups and not judge:
         raise UsageError("give relevant, irrelevant, unsure, accept, reject or judge")
