@@ -299,7 +299,8 @@ def _format_paper_measures(comparison: Comparison, leaderboard: Leaderboard) -> 
 
     names = [result.strategy for result in leaderboard.ranking]
     runs = RunTable.of(comparison.rows, names)
-    title = f"Measures of the papers after {leaderboard.fetches:,} fetches, {len(runs.tasks)} tasks"
+    noun = "task" if len(runs.tasks) == 1 else "tasks"
+    title = f"Measures of the papers after {leaderboard.fetches:,} fetches, {len(runs.tasks)} {noun}"
     table = build_measure_table(title, runs, PAPER_MEASURES, leaderboard.fetches, dict(zip(names, names, strict=True)))
     return f"\n{format_text_table(table)}"
 
