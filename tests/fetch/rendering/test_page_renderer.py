@@ -94,6 +94,17 @@ def test_scripts_and_their_data_build_the_page() -> None:
     assert requested == ["/robots.txt", "/", "/app.js", "/data.json"], "no style sheets, frames and pictures"
 
 
+def test_an_empty_page_gets_time_for_its_timers() -> None:
+    script = "setTimeout(() => { document.body.innerHTML = '<p>Dengue is a fever.</p>'; }, 1500)"
+    response, _ = render({"/": f"<div id=root></div><script>{script}</script>"})
+    assert "Dengue is a fever." in get_html(response)
+
+
+def test_a_page_that_stays_empty_is_complete() -> None:
+    response, _ = render({"/": "<div id=root></div><script>let a = 'nothing to show'</script>"})
+    assert response.detail == RENDERED
+
+
 def test_only_pages_without_text_are_rendered() -> None:
     text = "<p>A page with a sentence that needs no script.</p><script>document.body.textContent = ''</script>"
     response, _ = render({"/": text})

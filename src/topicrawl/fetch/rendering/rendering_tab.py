@@ -16,12 +16,15 @@ from topicrawl.fetch.http_status import REDIRECT_STATUSES
 from topicrawl.fetch.rendering.browser import BrowserProcess
 from topicrawl.fetch.rendering.devtools import BrowserGone, DevToolsError
 from topicrawl.fetch.rendering.resources import SENT_TYPES, PageResources, ResourceLimit
+from topicrawl.fetch.rendering.script_pages import needs_scripts
 from topicrawl.fetch.rendering.shadow_roots import flatten_shadow_roots
 from topicrawl.models import Failure, Response
 from topicrawl.urls import canonicalize_url
 
 #: A page is complete when it has loaded and has sent no request for so many seconds.
 QUIET_SECONDS = 0.5
+#: A page that is still empty then may wait for a timer: it gets so many seconds more.
+EMPTY_SECONDS = 3.0
 _READ_SECONDS = 10.0  # limit for each of the steps before and after the scripts run
 _CLOSE_SECONDS = 2.0  # the browser cannot close a tab whose script never ends
 #: Headers of a response that the browser needs to decide whether a script may read it.
@@ -63,12 +66,7 @@ class RenderingTab:
                 result = await self._browser.connection.run_command("Target.createBrowserContext")
                 context = result["browserContextId"]
                 await self._open(context)
-            is_complete = await self._wait_until_quiet(seconds)
-            self._raise_crash()
-            if self._target:
-                return RenderedDocument("", self._target)
-            async with asyncio.timeout(_READ_SECONDS):
-                return RenderedDocument(flatten_shadow_roots(await self._read_document()), is_complete=is_complete)
+            return await self._wait_for_text(seconds)
         except TimeoutError:
             # Only the scripts of this page block the tab, but the browser cannot stop them alone.
             self._browser.kill(f"the scripts of {self._page.final_url} did not end")
@@ -99,6 +97,24 @@ class RenderingTab:
 
     async def _command(self, method: str, **parameters: Any) -> dict[str, Any]:
         return await self._browser.connection.run_command(method, self._session, **parameters)
+
+    async def _wait_for_text(self, seconds: float) -> RenderedDocument:
+        """Wait until the page is complete, and return its document or the URL to which it navigates.
+
+        Raise `RenderingError` if the tab has crashed.
+        """
+        loop = asyncio.get_running_loop()
+        started, last_look = loop.time(), 0.0
+        while True:
+            is_complete = await self._wait_until_quiet(max(0.0, started + seconds - loop.time()))
+            self._raise_crash()
+            if self._target:
+                return RenderedDocument("", self._target)
+            async with asyncio.timeout(_READ_SECONDS):
+                html = flatten_shadow_roots(await self._read_document())
+            last_look = last_look or loop.time() + EMPTY_SECONDS
+            if not is_complete or loop.time() >= last_look or not needs_scripts(html.encode("utf-8", "replace")):
+                return RenderedDocument(html, is_complete=is_complete)
 
     async def _wait_until_quiet(self, seconds: float) -> bool:
         """Wait until the page has loaded and sends no more requests. Return False at the time limit."""
