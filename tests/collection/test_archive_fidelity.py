@@ -16,7 +16,7 @@ from tests.helpers.site.server import Reply, Request, Site, make_redirect
 from warcio.archiveiterator import ArchiveIterator
 
 from topicrawl import Settings, Topic, open_crawl
-from topicrawl.collection.warc import decode_response, encode_fetch, read_record
+from topicrawl.collection.warc import decode_response, encode_fetch, encode_revisit, read_record
 from topicrawl.fetch.guard import parse_networks
 from topicrawl.fetch.http import HttpClient, HttpSettings
 from topicrawl.models import Damage, Response
@@ -111,3 +111,23 @@ def test_a_crawl_archives_redirects_errors_and_duplicates(tmp_path: Path) -> Non
         ("revisit", "/copy", "200"): 1,
         ("response", "/three", "200"): 1,
     }
+
+
+def test_a_revisit_of_an_unmodified_page_has_no_status_of_its_own(tmp_path: Path) -> None:
+    # Replay tools such as pywb take the status from the revisit record, and show an empty page for 304.
+    page = fetch(CHUNKED)
+    not_modified = b"HTTP/1.1 304 Not Modified\r\nSet-Cookie: a=2\r\n\r\n"
+    before, member = encode_fetch(page, "127.0.0.1", Random(1))
+    answer = replace(fetch(not_modified), url=page.url, final_url=page.url)
+    path = tmp_path / "a.warc.gz"
+    path.write_bytes(before + member + encode_revisit(answer, member, Random(2)))
+    check_with_warcio(path)
+    with path.open("rb") as file:
+        *_, (revisit, block, fields), (metadata, head, other) = [
+            (record.rec_type, record.raw_stream.read(), record.rec_headers)
+            for record in ArchiveIterator(file, no_record_parse=True)
+        ]
+    assert (revisit, block, fields.get_header("WARC-Target-URI")) == ("revisit", b"", page.url)
+    assert fields.get_header("WARC-Profile").endswith("server-not-modified")
+    assert (metadata, head, other.get_header("WARC-Target-URI")) == ("metadata", not_modified, None)
+    assert other.get_header("WARC-Refers-To") == fields.get_header("WARC-Record-ID")

@@ -255,6 +255,13 @@ def test_each_damage_is_reported_in_one_line(crawl: Path, name: str) -> None:
         assert wrong(findings) == []
 
 
+def test_records_behind_the_last_page_that_were_synced_are_no_leftover(crawl: Path) -> None:
+    overwritten(WARC, 1, b"a revisit record")(crawl)
+    end = [1, (crawl / WARC).stat().st_size]
+    sql(crawl, "topicrawl.sqlite", f"UPDATE facts SET value = '{end}' WHERE name = 'archive_end'")
+    assert [finding.state for finding in looked(crawl) if finding.name == "archive"] == [OK]
+
+
 def test_a_repair_deletes_an_unreadable_learned_state(crawl: Path) -> None:
     DAMAGES["torn learning"][0](crawl)
     (finding,) = [it for it in looked(crawl) if it.name == "learned"]

@@ -83,8 +83,9 @@ def encode_fetch(response: Response, address: str, random: Random) -> tuple[byte
 def encode_revisit(response: Response, original: bytes, random: Random) -> bytes:
     """Return a revisit record: the response repeats the archived one in the gzip member `original`.
 
-    Its redirects come first. The result is empty if the payloads differ, or if the response was not fetched just now.
-    Raise `DamagedError` if the member is damaged.
+    Its redirects come first. The headers of a response with the status 304 are in a metadata record behind it: replay
+    tools would show this status in place of the page. The result is empty if the payloads differ, or if the response
+    was not fetched just now. Raise `DamagedError` if the member is damaged.
     """
     record, _ = read_record(original)
     if record is None:
@@ -95,14 +96,21 @@ def encode_revisit(response: Response, original: bytes, random: Random) -> bytes
     if response.wire is None or not digest or not (is_unmodified or digest == _hash_payload(response.wire.body)):
         return b""
     profile = "server-not-modified" if is_unmodified else "identical-payload-digest"
+    revisit_id, kind = _make_urn(random), "Content-Type: application/http; msgtype=response\r\n"
     fields = (
-        f"{_format_fields('revisit', _make_urn(random), date)}WARC-Target-URI: {_escape_uri(response.final_url)}\r\n"
+        f"{_format_fields('revisit', revisit_id, date)}WARC-Target-URI: {_escape_uri(response.final_url)}\r\n"
         f"WARC-Profile: {_PROFILES}{profile}\r\nWARC-Refers-To: {known.get('warc-record-id', '')}\r\n"
         f"WARC-Refers-To-Target-URI: {known.get('warc-target-uri', '')}\r\n"
-        f"WARC-Refers-To-Date: {known.get('warc-date', '')}\r\nWARC-Payload-Digest: {digest}\r\n"
-        "Content-Type: application/http; msgtype=response\r\n"
+        f"WARC-Refers-To-Date: {known.get('warc-date', '')}\r\nWARC-Payload-Digest: {digest}\r\n{kind}"
     )
-    return b"".join((*_build_redirects(response, date, random), _compress_record(fields, response.wire.head)))
+    records = [
+        *_build_redirects(response, date, random),
+        _compress_record(fields, b"" if is_unmodified else response.wire.head),
+    ]
+    if is_unmodified:
+        fields = f"{_format_fields('metadata', _make_urn(random), date)}WARC-Refers-To: <{revisit_id}>\r\n{kind}"
+        records.append(_compress_record(fields, response.wire.head))
+    return b"".join(records)
 
 
 def build_metadata(refers_to: str, at: float, payload: bytes, random: Random) -> bytes:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 from topicrawl.collection.archive import RecordLocation, WarcArchive
-from topicrawl.collection.directory import CHECKED_RECORDS, UNREADABLE_STEPS
+from topicrawl.collection.directory import ARCHIVE_END, CHECKED_RECORDS, UNREADABLE_STEPS
 from topicrawl.database import Database, translate_errors
 from topicrawl.doctor.databases import AREA, query_count, set_fact
 from topicrawl.doctor.finding import CheckLimits, Finding
@@ -50,13 +51,23 @@ def _check_files(folder: Path, store: Database, *, busy: bool) -> Iterator[Findi
             yield AREA.problem("archive", f"{name} is truncated: {lost} of its {pages} pages are lost", fix)
     last = max(ends, default=0)
     tail = sum(size for segment, size in sizes.items() if segment > last)
-    tail += max(0, sizes.get(last, 0) - ends[last][0]) if last else 0
+    tail += max(0, sizes.get(last, 0) - max(ends[last][0], _find_synced_end(store, last))) if last else 0
     if tail and not busy:
         says = f"{tail} bytes after the last page, left by a run that was killed"
         yield AREA.note("archive", says, "nothing: the crawl truncates the file when it resumes")
     if not is_damaged:
         total = sum(sizes.values()) / 1e6
         yield AREA.ok("archive", f"{len(ends)} files, {total:.1f} MB; the lengths match the store")
+
+
+def _find_synced_end(store: Database, segment: int) -> int:
+    """Return the end of the records of a segment that belong to stored results, with revisits and error pages."""
+    with translate_errors(store.path):
+        row = store.execute("SELECT value FROM facts WHERE name=?", (ARCHIVE_END,)).fetchone()
+    match json.loads(row[0]) if row else None:
+        case [int(number), int(offset)] if number == segment:
+            return offset
+    return 0
 
 
 def _check_records(directory: Path, store: Database, limits: CheckLimits) -> Iterator[Finding]:
