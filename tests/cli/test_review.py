@@ -167,7 +167,7 @@ def test_another_judge_reviews_the_samples(run: Run, crawl: tuple[Path, str]) ->
         (["--accept", "undoubted", "--reject", "unknown"], "there is no review group 'unknown'"),
         (["--accept", "undoubted", "--reviewer-judge", "multi_metric"], "the judge multi_metric judged this crawl"),
         (["--reviewer-judge", "os:system"], "the judge 'os:system' cannot review"),
-        (["--read-sheet", "missing.csv"], "missing.csv cannot be read"),
+        (["--read-sheet", "missing.csv"], "missing.csv cannot be read: No such file or directory\n"),
         (["--undo", "--accept", "undoubted"], "--undo cannot be combined"),
     ],
 )

@@ -142,7 +142,8 @@ def _collect_verdicts(store: CollectionStore, options: dict[str, Any]) -> dict[s
         try:
             text = path.read_text("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"{path} cannot be read as UTF-8 text: {error}") from error
+            reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+            raise UsageError(f"{path} cannot be read: {reason}") from error
         labels = parse_sheet(text, str(path))
         verdicts |= dict(zip(find_page_urls(store, labels), labels.values(), strict=True))
     for label in (AnnotationLabel.RELEVANT, AnnotationLabel.IRRELEVANT, AnnotationLabel.UNSURE):
@@ -176,7 +177,10 @@ def _write_sheet(store: CollectionStore, threshold: float, path: Path) -> None:
 
 def _format_decisions(decisions: Sequence[AppliedDecision]) -> list[str]:
     verbs = {"relevant": "accepted", "irrelevant": "rejected"}
-    return [f"{verbs[each.label]}: {each.pages} other pages of the group {each.group}" for each in decisions]
+    return [
+        f"{verbs[each.label]}: {each.pages} other page{'s' * (each.pages != 1)} of the group {each.group}"
+        for each in decisions
+    ]
 
 
 def _to_json(report: ReviewReport, done: list[str]) -> dict[str, Any]:

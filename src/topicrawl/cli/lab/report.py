@@ -89,7 +89,7 @@ def _format_group(group: GroupPrecision) -> str:
 def _format_recall(tables: ReviewTables) -> list[str]:
     lines = [_format_group(tables.rejected)]
     if tables.recall is None:
-        return [*lines, "recall: not estimated, because too few pages are judged; `topicrawl lab sample` draws more"]
+        return [*lines, "recall: not estimated, because too few pages are judged: `topicrawl review` lists the samples"]
     value, low, high = tables.recall
     lines.append(f"recall: {value:.2f} ({low:.2f} to {high:.2f}), valid if the judged pages are random samples")
     return [*lines, f"relevant rejected pages by the rule of whole hosts: {tables.rejected_by_host:,}"]
