@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from base64 import b64encode
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,51 @@ def test_a_connection_that_the_host_closed_is_not_used_again() -> None:
         assert site.connections == 3
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_a_request_over_a_connection_that_the_host_has_closed_is_sent_again(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host closes each connection when the second request arrives, as at the end of its keep-alive time."""
+    monkeypatch.setattr(connections, "_MIN_KEEP_ALIVE_SECONDS", 0.0)
+    received: list[int] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        received.append(0)
+        with suppress(asyncio.IncompleteReadError):
+            while received[-1] < 2:
+                await reader.readuntil(b"\r\n\r\n")
+                received[-1] += 1
+                if received[-1] == 1:
+                    writer.write(Reply(b"x").to_bytes())
+        writer.close()
+
+    async def run() -> list[Failure | None]:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        async with server:
+            async with HttpClient(SETTINGS) as http:
+                if method == "get":
+                    found = [(await http.get(url)).failure for _ in range(3)]
+                else:
+                    found = [(await http.post(url, b"", max_bytes=99)).failure for _ in range(3)]
+            await asyncio.sleep(0.05)  # the server closes its side
+        return found
+
+    failures = asyncio.run(run())
+    assert failures == ([None] * 3 if method == "get" else [None, Failure.CONNECTION, None]), "POST may have effects"
+    assert received == ([2, 2, 1] if method == "get" else [2, 1])
+
+
+def test_a_request_that_a_new_connection_lost_is_not_sent_again() -> None:
+    async def run() -> Failure | None:
+        async with Site(lambda _: None) as site, HttpClient(SETTINGS) as http:
+            failure = (await http.get(site.make_url("/"))).failure
+            assert len(site.log) == 1
+            return failure
+
+    assert asyncio.run(run()) is Failure.CONNECTION
 
 
 def test_an_old_connection_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:

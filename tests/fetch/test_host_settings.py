@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from base64 import b64encode
 from pathlib import Path
+from random import Random
+from urllib.parse import quote
 
 import pytest
 from tests.helpers.site.server import Reply, Request, Site, make_redirect
 
+from topicrawl.collection.warc import encode_fetch, read_record
 from topicrawl.engine.http_setup import open_fetcher
 from topicrawl.errors import SettingError
 from topicrawl.fetch.host_settings import HostSettings, build_host_session, check_host_settings
@@ -37,6 +41,16 @@ def fetch_with(hosts: dict[str, HostSettings], *urls: str, answers=None) -> tupl
     return asyncio.run(run())
 
 
+def read_members(data: bytes) -> bytes:
+    """Return the records in gzip members."""
+    records, end = [], 0
+    while end < len(data):
+        record, end = read_record(data, end)
+        assert record is not None
+        records.append(record)
+    return b"".join(records)
+
+
 def list_values(site: Site, name: str) -> list[tuple[str, str]]:
     """Return the host without the port and one header of each request."""
     return [(request.host.partition(":")[0], request.headers.get(name, "")) for request in site.log]
@@ -58,6 +72,44 @@ def test_headers_cookies_and_credentials_are_sent_to_their_host_only(monkeypatch
     assert list_values(site, "cookie") == [("a.test", f"session={SECRET}"), ("b.test", "")]
     assert [response.failure for response in responses] == [None, None]
     assert responses[0].request == {}, "the archive gets no headers of the request"
+
+
+@pytest.mark.parametrize("encoding", ["", "gzip", "chunked"])
+def test_a_response_does_not_repeat_the_secrets(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = "s3cr3t/of+the host"
+    monkeypatch.setenv("WIKI_SECRET", secret)
+    basic = b64encode(f"me:{secret}".encode()).decode()
+    host = HostSettings(
+        headers={"X-Key": "k-${WIKI_SECRET}", "X-Team": "the-red-team"},
+        credentials="me:${WIKI_SECRET}",
+        allow_http=True,
+    )
+
+    def answer(request: Request) -> Reply | bytes:
+        if request.path == "/to":
+            return make_redirect(f"/page?key={quote(secret, safe='')}", 302)
+        text = f"<p>the-red-team {secret} {basic} {quote(secret, safe='').lower()}".encode()
+        headers = {"X-Echo": secret, "Content-Encoding": "gzip"} if encoding == "gzip" else {"X-Echo": secret}
+        if encoding == "chunked":
+            head = b"HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+            return head + b"5\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n" % (text[:5], len(text) - 5, text[5:])
+        status = 500 if request.path == "/error" else 200
+        body = gzip.compress(text) if encoding == "gzip" else text
+        return Reply(
+            body, status=status, type=f"image/{secret}" if request.path == "/image" else "text/html", headers=headers
+        )
+
+    paths = ("/page", "/to", "/error", "/image")
+    responses, site = fetch_with(
+        {"a.test:PORT": host}, *(f"http://a.test:PORT{path}" for path in paths), answers=answer
+    )
+    assert {request.headers["x-key"] for request in site.log} == {f"k-{secret}"}
+    records = [b"".join(encode_fetch(response, "", Random(1))) for response in responses if response.status]
+    stored = b"".join(read_members(data) for data in records) + repr(responses).encode()
+    for form in (secret, basic, quote(secret, safe="")):
+        assert form.lower().encode() not in stored.lower()
+    assert responses[0].body.startswith(b"<p>the-red-team ****")
+    assert responses[1].final_url == site.make_url(f"/page?key={'*' * len(quote(secret, safe=''))}", host="a.test")
 
 
 def test_a_rendered_page_of_another_host_sends_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:

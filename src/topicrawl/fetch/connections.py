@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import math
 import socket
 import ssl
 from base64 import b64encode
@@ -23,6 +24,7 @@ from topicrawl.fetch.http_settings import HttpSettings, add_proxy_password
 
 #: Seconds for which an unused connection stays open. A new TLS connection costs as much CPU time as parsing a page.
 _IDLE_SECONDS = 15.0
+_MIN_KEEP_ALIVE_SECONDS = 0.5  # no host closes a connection that was idle for less
 _ATTEMPT_DELAY = 0.25  # seconds before the next address of a host is tried too (RFC 8305 recommends this value)
 _MAX_ADDRESSES = 8  # addresses of a host that are tried
 
@@ -62,6 +64,9 @@ class HttpConnection(asyncio.Protocol):
     def __init__(self, on_lost: Callable[[HttpConnection], None]) -> None:
         self.endpoint: Endpoint | None = None  # what the pool uses the connection for
         self.is_open = False
+        self.idle_since = math.inf  # when the response before the last request ended
+        self._has_answered = False  # whether a part of the response to the last request has arrived
+        self._sent_at = 0.0
         self._on_lost = on_lost
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
@@ -80,6 +85,7 @@ class HttpConnection(asyncio.Protocol):
         if parser is None or progress is None:
             self.abort()
             return
+        self._has_answered = True
         try:
             parser.feed(data)
             reads_on = parser.head is None or progress(parser)
@@ -119,10 +125,20 @@ class HttpConnection(asyncio.Protocol):
         assert self._transport is not None
         self._done = self._loop.create_future()
         self._parser, self._progress = parser, progress
+        self._has_answered, self._sent_at = False, self._loop.time()
         if not self.is_open:
             self._finish(ConnectionResetError(errno.ECONNRESET, "the host closed the connection"))
             return
         self._transport.write(request)
+
+    @property
+    def was_closed_idle(self) -> bool:
+        """Whether the host has probably closed the connection before it received the last request.
+
+        It has not answered, and the connection was idle before that. At once after a response, the host probably
+        breaks the connection because of the request.
+        """
+        return not self._has_answered and self._sent_at - self.idle_since >= _MIN_KEEP_ALIVE_SECONDS
 
     async def wait_for_response(self) -> None:
         """Wait for the response to the request that was sent. Exceptions as in `exchange`."""
@@ -179,8 +195,8 @@ class ConnectionPool:
         """Value of the header Proxy-Authorization for requests that the proxy reads; "" if there is none."""
         return self._proxy.authorization if self._proxy else ""
 
-    async def acquire(self, endpoint: Endpoint) -> HttpConnection:
-        """Return an idle connection to an endpoint, or open one. Call `release` or `discard` afterwards.
+    async def acquire(self, endpoint: Endpoint, *, is_new: bool = False) -> HttpConnection:
+        """Return an idle connection to an endpoint, or open one. Call `release` afterwards. `is_new`: always open one.
 
         Raise OSError if no connection is possible: `LookupFailed`, `AddressRefused`, `PortRefused`, `ssl.SSLError`,
         TimeoutError or another one.
@@ -189,7 +205,7 @@ class ConnectionPool:
             endpoint = self._proxy.endpoint  # the proxy serves all hosts over one connection
         await self._slots.acquire()
         try:
-            connection = self._take_idle(endpoint) or await self._connect(endpoint)
+            connection = (None if is_new else self._take_idle(endpoint)) or await self._connect(endpoint)
         except BaseException:
             self._slots.release()
             raise
@@ -204,6 +220,7 @@ class ConnectionPool:
         if not connection.is_open or connection.endpoint is None:
             return
         now = self._loop.time()
+        connection.idle_since = now
         self._idle.setdefault(connection.endpoint, []).append(connection)
         self._idle_until[connection] = now + _IDLE_SECONDS
         while self._idle_until:

@@ -29,6 +29,7 @@ class HostClients:
     def __init__(self, sessions: Mapping[str, HostSession], create_client: Callable[..., HttpClient]) -> None:
         self._sessions = sessions
         self._create_client = create_client
+        self._secrets = {name: session.compile_secrets() for name, session in sessions.items()}
         self._clients: dict[tuple[str, bool], HttpClient] = {}  # host and whether the requests have its headers
         self._stack = AsyncExitStack()
 
@@ -63,11 +64,13 @@ class HostClients:
         name = get_host(url)
         is_secret = sends_secrets and self._sessions[name].is_used_for(url)
         response = await self._clients[name, is_secret].get(url, **options)
-        return redact_response(response) if is_secret else response
+        return redact_response(response, self._secrets[name]) if is_secret else response
 
 
-def redact_response(response: Response) -> Response:
+def redact_response(response: Response, secrets: re.Pattern[bytes] | None = None) -> Response:
     """Return a response without the request headers and without cookies, which may be those of a session.
+
+    The host may repeat a credential, for example in the target of a redirect: matches of `secrets` become asterisks.
 
     >>> redact_response(Response("u", "u", 200, {"set-cookie": "a=1", "date": "x"}, request={"Cookie": "a=1"})).headers
     {'date': 'x'}
@@ -76,4 +79,28 @@ def redact_response(response: Response) -> Response:
     wire = response.wire
     if wire is not None:
         wire = structs.replace(wire, head=_COOKIE_LINE.sub(b"", wire.head))
-    return structs.replace(response, headers=headers, request={}, wire=wire)
+    response = structs.replace(response, headers=headers, request={}, wire=wire)
+    return response if secrets is None else _mask_secrets(response, secrets)
+
+
+def _mask_secrets(response: Response, secrets: re.Pattern[bytes]) -> Response:
+    """Replace the secrets in a response by as many asterisks, so that lengths and chunk sizes stay valid."""
+
+    def mask(data: bytes) -> bytes:
+        return secrets.sub(lambda match: b"*" * len(match[0]), data)
+
+    def mask_text(text: str) -> str:
+        return mask(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+
+    body, wire = mask(response.body), response.wire
+    if wire is not None:
+        is_encoded = "content-encoding" in response.headers or "transfer-encoding" in response.headers
+        if body != response.body and is_encoded:
+            wire = None  # the archive gets the decoded body
+        elif not response.body and is_encoded:
+            wire = structs.replace(wire, head=mask(wire.head), body=b"", is_cut=bool(wire.body) or wire.is_cut)
+        else:
+            is_plain = wire.body is response.body
+            wire = structs.replace(wire, head=mask(wire.head), body=body if is_plain else mask(wire.body))
+    headers = {name: mask_text(value) for name, value in response.headers.items()}
+    return structs.replace(response, headers=headers, body=body, detail=mask_text(response.detail), wire=wire)

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, NamedTuple
+from urllib.parse import quote
 
 from msgspec import Meta, Struct, field
 
@@ -23,6 +24,9 @@ from topicrawl.urls import canonicalize_url
 
 #: Value of `credentials` that reads them from the netrc file.
 NETRC = "netrc"
+
+#: Secret values of at least so many characters are masked in responses.
+MIN_MASKED_LENGTH = 8
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -63,10 +67,24 @@ class HostSession(NamedTuple):
     secret_headers: Mapping[str, str]
     cookies: Mapping[str, str]
     allows_http: bool
+    secret_values: tuple[str, ...] = ()  # values that no response may repeat
 
     def is_used_for(self, url: str) -> bool:
         """Return whether requests for a URL have the headers and cookies of the host."""
         return bool(self.secret_headers or self.cookies) and (self.allows_http or url.startswith("https:"))
+
+    def compile_secrets(self) -> re.Pattern[bytes] | None:
+        """Return a pattern that finds the secret values in responses, as they are or percent-encoded; None if none.
+
+        Values of less than `MIN_MASKED_LENGTH` characters are left out: they occur in ordinary text.
+
+        >>> pattern = HostSession(HttpSettings(), {}, {}, False, ("a/b12345", "short")).compile_secrets()
+        >>> pattern.sub(b"*", b"?key=a%2Fb12345&x=short") if pattern else None
+        b'?key=*&x=short'
+        """
+        values = {value for value in self.secret_values if len(value) >= MIN_MASKED_LENGTH}
+        forms = sorted({form for value in values for form in (value, quote(value, safe=""))}, key=len, reverse=True)
+        return re.compile(b"|".join(re.escape(form.encode()) for form in forms), re.IGNORECASE) if forms else None
 
     def __repr__(self) -> str:
         return "HostSession(…)"
@@ -125,12 +143,15 @@ def build_host_session(
     """
     where = f"hosts.{name!r}"
     headers = {header: _expand(value, where, environment) for header, value in settings.headers.items()}
+    secrets = {environment[name] for value in _list_values(settings) for name in _REFERENCE.findall(value)}
     if settings.credentials:
         if settings.credentials == NETRC:
             user, password = _read_netrc(name, where, environment)
         else:
             user, _, password = _expand(settings.credentials, where, environment).partition(":")
-        headers["Authorization"] = "Basic " + b64encode(f"{user}:{password}".encode()).decode()
+        token = b64encode(f"{user}:{password}".encode()).decode()
+        headers["Authorization"] = f"Basic {token}"
+        secrets |= {password, token}
     cookies = {cookie: _expand(value, where, environment) for cookie, value in settings.cookies.items()}
     for value in (*headers.values(), *cookies.values()):
         if not value.isascii() or not value.isprintable():
@@ -143,7 +164,12 @@ def build_host_session(
         total_timeout=base.total_timeout if settings.timeout is None else settings.timeout,
         max_bytes=base.max_bytes if settings.max_bytes is None else settings.max_bytes,
     )
-    return HostSession(http_settings, headers, cookies, settings.allow_http)
+    return HostSession(http_settings, headers, cookies, settings.allow_http, tuple(secrets))
+
+
+def _list_values(settings: HostSettings) -> list[str]:
+    """Return the values that may contain references."""
+    return [*settings.headers.values(), *settings.cookies.values(), settings.credentials]
 
 
 def _expand(value: str, where: str, environment: Mapping[str, str]) -> str:

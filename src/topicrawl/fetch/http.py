@@ -179,19 +179,31 @@ class HttpClient:
     async def _exchange(
         self, target: _RequestTarget, data: bytes, tracker: _SendTracker, parser: ResponseParser, reader: BodyReader
     ) -> None:
-        """Send a request over a connection of the pool, and read the response as far as `reader` wants it."""
+        """Send a request over a connection of the pool, and read the response as far as `reader` wants it.
+
+        A host may close an idle connection at any time. A GET request to which it has not responded at all is then
+        sent again over a new connection (RFC 9112, section 9.3.1).
+        """
         if self.settings.proxy:
             self._check_target(target)
-        connection = await self._pool.acquire(target.endpoint)
-        try:
-            tracker.before_send()
+        is_repeated = False
+        while True:
+            connection = await self._pool.acquire(target.endpoint, is_new=is_repeated)
             try:
-                connection.send(data, parser, reader.check_progress)
+                tracker.before_send()
+                try:
+                    connection.send(data, parser, reader.check_progress)
+                finally:
+                    tracker.after_send()
+                await connection.wait_for_response()
+            except ConnectionError:
+                if is_repeated or not connection.was_closed_idle or not data.startswith(b"GET "):
+                    raise
+                is_repeated = True
+            else:
+                return
             finally:
-                tracker.after_send()
-            await connection.wait_for_response()
-        finally:
-            self._pool.release(connection)
+                self._pool.release(connection)
 
     def _build_headers(
         self,

@@ -158,14 +158,18 @@ class HostSlot:
             raise LeaseExpired(self._host)
 
     def after_send(self) -> None:
-        """Record the send time and release the slot; the next request may follow after the delay."""
+        """Record the send time and release the slot; the next request may follow after the delay.
+
+        A request that is sent again counts too.
+        """
+        self._limiter._record_start(self._host, self._delay)
         if self._is_held:
             self._is_held = False
-            self._limiter._record_start(self._host, self._delay)
             self._lock.release()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # An attempt that failed before sending has opened a connection to the host, so it counts as a request.
-        self.after_send()
+        if self._is_held:
+            self.after_send()
