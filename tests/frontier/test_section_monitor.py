@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from topicrawl.frontier.section_monitor import LineMemory, SectionMonitor, TextLine
+from topicrawl.frontier.section_monitor import LineMemory, SectionMonitor
 
 DRAW = Random(1)
 WORDS = ["".join(DRAW.choices("abcdefghijklmnop", k=6)) for _ in range(3000)]
@@ -112,4 +112,4 @@ def test_old_lines_are_forgotten() -> None:
 
 
 def count_new_lines(memory: LineMemory, count: int, step: int) -> int:
-    return len(memory.add_lines([TextLine(b"", [number * step]) for number in range(count)]))
+    return len(memory.add_lines({b"%d" % number: (number * step,) for number in range(count)}))
