@@ -90,6 +90,10 @@ class Crawl:
 
     def __post_init__(self) -> None:
         self.retry_policy = RetryPolicy(self.context, self.limits)
+        relevance = self.context.relevance
+        # Checking a protocol takes 15 µs, so it is not repeated for each page.
+        self._learner = relevance if isinstance(relevance, LearnsFromPages) else None
+        self._judgement_builder = relevance if isinstance(relevance, BuildsJudgements) else None
         # A share of 1 does not limit poor links, so no link needs to be called poor.
         self._focus = self.limits.focus if self.limits.poor_share < 1 and self.context.strategy.is_focused else 0.0
         self._focus_policy = FocusPolicy(self.limits.poor_share)
@@ -481,8 +485,8 @@ class Crawl:
         if is_costly:
             await asyncio.sleep(0)
         # The models do not learn from pages that are not stored, because a restart could not replay them.
-        if page is not None and failure is None and isinstance(self.context.relevance, LearnsFromPages):
-            self.context.relevance.observe(page)
+        if page is not None and failure is None and self._learner is not None:
+            self._learner.observe(page)
         self.context.strategy.learn(visit if failure is None else replace(visit, page=None))
         # Before the links are scored: the page decides whether its links lead into a trap.
         self.context.link_filter.observe_visit(visit)
@@ -506,8 +510,8 @@ class Crawl:
         """Return the judgement on a page that is stored with it; None if the crawl stores no details."""
         if not self.context.stores_score_parts:
             return None
-        if isinstance(self.context.relevance, BuildsJudgements):
-            return self.context.relevance.build_judgement(page)
+        if self._judgement_builder is not None:
+            return self._judgement_builder.build_judgement(page)
         return build_score_judgement(relevance or 0.0, self.context.strategy.context.topic.threshold)
 
 

@@ -46,7 +46,9 @@ _PAGES_PER_PATIENCE = 5  # pages of a section for which one more repetitive page
 # Rating a page takes .1 to .3 ms. A section whose pages were all new is therefore rated by a part of them.
 _SETTLED_PAGES = 12
 _RATING_INTERVAL = 8
-_LOWER_CASE = bytes.maketrans(string.ascii_uppercase.encode() + b"123456789", string.ascii_lowercase.encode() + b"0" * 9)
+_NORMAL_BYTES = bytes.maketrans(
+    f"{string.ascii_uppercase}{string.digits}".encode(), f"{string.ascii_lowercase}{'0' * 10}".encode()
+)
 _WORD = re.compile(rb"[a-z\x80-\xff]+")
 _VARIABLE_PART = re.compile(r"(?=[A-Za-z]*[0-9])[0-9A-Za-z]{12,}|[0-9]+")
 
@@ -72,7 +74,7 @@ def list_sections(url: str) -> list[tuple[str, str]]:
     return sections
 
 
-#: Distinct lines in lower case, with all digits equal, each with its hashes: as it is, and without the words of the URL.
+#: Distinct lines in lower case, with all digits equal, and their hashes: of the line, and without the words of the URL.
 TextLines: TypeAlias = dict[bytes, tuple[int, ...]]
 
 
@@ -255,7 +257,7 @@ class SectionMonitor:
 
 def _normalise(text: str) -> bytes:
     """Return a text in lower case, with all digits equal. Bytes take a tenth of the time of strings."""
-    return text.encode("utf-8", "replace").translate(_LOWER_CASE)
+    return text.encode("utf-8", "replace").translate(_NORMAL_BYTES)
 
 
 def _split_lines(url: str, text: str) -> TextLines:

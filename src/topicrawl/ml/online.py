@@ -32,7 +32,7 @@ class OnlineLogisticRegression:
     >>> model = OnlineLogisticRegression(learning_rate=1.0, initial_squares=1.0)
     >>> features = np.array([3, 5, 7, 9], np.uint32) << 14
     >>> model.learn(features, 0.0, 1.0)
-    >>> round(float(model.weights[3]), 6), round(model.score_example(features), 6)
+    >>> round(float(model.weights[3]), 6), round(float(model.score_features(features).sum()), 6)
     (0.242536, 0.485071)
     """
 
@@ -55,15 +55,12 @@ class OnlineLogisticRegression:
         """
         prior = np.zeros(SLOTS, np.float32)
         prior[features >> _SLOT_SHIFT] = weights
-        self.weights += prior - self.prior_weights
+        # In the old array, because new arrays of this size are page faults.
+        self.weights += np.subtract(prior, self.prior_weights, out=self.prior_weights)
         self.prior_weights = prior
 
-    def score_example(self, features: Hashes) -> float:
-        """Return the learned score of one example, which is added to its prior score."""
-        return float(np.add.reduce(self.score_features(features)))
-
     def score_features(self, features: Hashes) -> Floats:
-        """Return the contribution of each feature to the learned score of an example."""
+        """Return the contribution of each feature to the learned score of an example, which is their sum."""
         shares: Floats = self.weights[features >> _SLOT_SHIFT] / np.float32(sqrt(len(features)))
         return shares
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from typing import cast
 
 import numpy as np
 from msgspec import Struct, convert
@@ -63,12 +64,19 @@ class GroupRates:
         self._numbers: dict[str, int] = {}
         self.names: list[str] = []  # names of the groups, by number
         self._changes: dict[str, list[float]] | None = None  # group → reward and visits since the last export
-        self._sums = np.zeros(64)
-        self._counts = np.zeros(64)
+        self._set_tables(np.zeros(64), np.zeros(64))
         # Prior: one visit, with a rate of one relevant page in twenty.
         self._reward, self._visits = 0.05, 1.0
         self._recent = 0.0  # moving average of the similarity of the fetched pages to the topic
         self._exported = (self._reward, self._visits)  # totals at the last export
+
+    def _set_tables(self, sums: NDArray[np.float64], counts: NDArray[np.float64]) -> None:
+        """Replace the sums of the rewards and the numbers of visits of all groups.
+
+        The views give single values in a third of the time of an array.
+        """
+        self._sums, self._counts = sums, counts
+        self._sum_view, self._count_view = cast("memoryview[float]", sums.data), cast("memoryview[float]", counts.data)
 
     @property
     def base_rate(self) -> float:
@@ -90,7 +98,7 @@ class GroupRates:
         self.names += list(islice(reversed(known), len(known) - len(self.names)))[::-1]
         if len(known) > len(self._sums):
             room = np.zeros(max(len(known), len(self._sums)))
-            self._sums, self._counts = np.concatenate([self._sums, room]), np.concatenate([self._counts, room])
+            self._set_tables(np.concatenate([self._sums, room]), np.concatenate([self._counts, room]))
         return np.array(numbers, np.int32)
 
     def record_visit(self, reward: float, similarity: float = 0.0) -> None:
@@ -103,8 +111,8 @@ class GroupRates:
         """Count the reward of a visit for the groups of a link that led to it."""
         # A group counts once per link.
         for number in set(groups.tolist()):
-            self._sums[number] += reward
-            self._counts[number] += 1
+            self._sum_view[number] += reward
+            self._count_view[number] += 1
             if self._changes is not None:
                 new = self._changes.setdefault(self.names[number], [0.0, 0.0])
                 new[0] += reward
@@ -114,12 +122,12 @@ class GroupRates:
         """Return the weighted sum of the rates of a few groups."""
         base = self.base_rate
         prior = _PRIOR_VISITS * base
-        sums: list[float] = self._sums[groups].tolist()
-        counts: list[float] = self._counts[groups].tolist()
+        sums, counts = self._sum_view, self._count_view
+        numbers: list[int] = groups.tolist()
         return sum(
             [
-                share * ((total + prior) / (count + _PRIOR_VISITS) - base)
-                for total, count, share in zip(sums, counts, weights, strict=True)
+                share * ((sums[number] + prior) / (counts[number] + _PRIOR_VISITS) - base)
+                for number, share in zip(numbers, weights, strict=True)
             ]
         )
 
@@ -183,7 +191,7 @@ class GroupRates:
         kept[max(0, len(kept) - keep_newest) :] = True
         renumbered = (np.cumsum(kept) - 1).astype(np.int32)
         count = len(kept)
-        self._sums, self._counts = self._sums[:count][kept], self._counts[:count][kept]
+        self._set_tables(self._sums[:count][kept], self._counts[:count][kept])
         self.names = [name for name, number in self._numbers.items() if kept[number]]
         self._numbers = {name: number for number, name in enumerate(self.names)}
         return renumbered
@@ -227,7 +235,7 @@ class GroupRates:
         saved = convert(state, GroupRatesState, strict=False)
         self.names = unpack_texts(saved.names)
         self._numbers = {name: number for number, name in enumerate(self.names)}
-        self._sums, self._counts = unpack_array(saved.sums, np.float64), unpack_array(saved.counts, np.float64)
+        self._set_tables(unpack_array(saved.sums, np.float64), unpack_array(saved.counts, np.float64))
         self._reward, self._visits = saved.reward, saved.visits
         self._recent = 0.0 if saved.recent is None else saved.recent
         self._exported = (self._reward, self._visits)

@@ -275,21 +275,22 @@ class LinkModel:
         if not rows:
             return ()
         site = self._site_weight * self.site_evidence.compute_bonus(link.url)
+        shares_by_row = [self.regression.score_features(features) for features, _, _ in rows]
         sums = [
             float(known @ _PRIOR_VECTOR)
             + self.group_rates.compute_weighted_rate(groups, _GROUP_WEIGHT_VALUES)
-            + self.regression.score_example(flat)
+            + float(np.add.reduce(shares))
             + site
-            for flat, known, groups in rows
+            for shares, (_, known, groups) in zip(shares_by_row, rows, strict=True)
         ]
-        best = int(np.argmax(sums))
+        best = sums.index(max(sums))
         features, known, groups = rows[best]
         contributions = dict(zip(PRIOR_WEIGHTS, (known * _PRIOR_VECTOR).tolist(), strict=True))
         contributions |= zip(
             GROUP_WEIGHTS, (self.group_rates.compute_rates(groups) * _GROUP_WEIGHT_VECTOR).tolist(), strict=True
         )
         contributions[_SITE] = site
-        shares = self.regression.score_features(features)
+        shares = shares_by_row[best]
         strongest = np.argsort(-np.abs(shares), kind="stable")[:_MAX_NAMED_FEATURES]
         names = name_features(features[strongest], self._feature_extractor.get_texts_by_hash(link))
         for name, share in zip(names, shares[strongest].tolist(), strict=True):
