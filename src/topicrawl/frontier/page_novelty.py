@@ -52,10 +52,12 @@ class SampledSlots:
             self._lookup = WordIdLookup()
         sequence = WordSequence.of(words)
         positions = _sample_positions(len(sequence))
-        starts, ends = sequence.starts[positions], sequence.ends[positions]
 
         def compute_slots(indexes: list[int]) -> list[int]:
-            return [_compute_slot(sequence.data[starts[index] : ends[index]]) for index in indexes]
+            edges = zip(
+                sequence.starts[positions][indexes].tolist(), sequence.ends[positions][indexes].tolist(), strict=True
+            )
+            return [_compute_slot(sequence.data[start:end]) for start, end in edges]
 
         return np.flatnonzero(_mark_slots(self._lookup(sequence.hashes[positions], compute_slots))[:_SLOT_COUNT])
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TypeAlias
@@ -161,7 +161,8 @@ class SectionMonitor:
 
     def add_page(self, url: str, text: str, anchors: Sequence[str], source: str = "") -> None:
         """Learn from a page. `anchors` are the texts of its links, `source` is the page on which it was found."""
-        sections = self._touch_sections(url)
+        own_sections = list_sections(url)
+        sections = self._touch_sections(own_sections)
         if not sections or all(each.is_settled and each.pages % _RATING_INTERVAL for _, _, each in sections):
             return
         lines = _split_lines(url, text)
@@ -181,11 +182,11 @@ class SectionMonitor:
             section.add_page(part, is_novel=is_novel)
             self._mark_if_repetitive(name, section)
         if is_novel and source:
-            self._credit_source(url, source)
+            self._credit_source(source, {name for name, _ in own_sections})
 
     def add_duplicate(self, url: str) -> None:
         """Learn from a page that repeats a stored page."""
-        for name, part, section in self._touch_sections(url):
+        for name, part, section in self._touch_sections(list_sections(url)):
             section.add_page(part, is_novel=False)
             self._mark_if_repetitive(name, section)
 
@@ -210,10 +211,10 @@ class SectionMonitor:
         for name in names:
             self._mark_repetitive(name)
 
-    def _touch_sections(self, url: str) -> list[tuple[str, str, _Section]]:
-        """Return the sections of a URL that are not repetitive yet, as the most recent ones, and count the page."""
+    def _touch_sections(self, names: Iterable[tuple[str, str]]) -> list[tuple[str, str, _Section]]:
+        """Return the sections of a page that are not repetitive yet, as the most recent ones, and count the page."""
         sections = []
-        for name, part in list_sections(url):
+        for name, part in names:
             if name not in self._repetitive:
                 section = self._sections.pop(name, None) or _Section()
                 section.pages += 1
@@ -230,11 +231,10 @@ class SectionMonitor:
             del self._memories[next(iter(self._memories))]
         return memory
 
-    def _credit_source(self, url: str, source: str) -> None:
-        """Reset the count of the sections of a page that leads to a new page outside of them."""
-        own = {name for name, _ in list_sections(url)}
+    def _credit_source(self, source: str, sections: Container[str]) -> None:
+        """Reset the count of the sections of a page that leads to a new page outside of them, in other sections."""
         for name, _ in list_sections(source):
-            if name not in own and name in self._sections:
+            if name not in sections and name in self._sections:
                 self._sections[name].repetitive_pages = 0
 
     def _mark_if_repetitive(self, name: str, section: _Section) -> None:

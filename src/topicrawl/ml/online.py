@@ -61,7 +61,8 @@ class OnlineLogisticRegression:
 
     def score_features(self, features: Hashes) -> Floats:
         """Return the contribution of each feature to the learned score of an example, which is their sum."""
-        shares: Floats = self.weights[features >> _SLOT_SHIFT] / np.float32(sqrt(len(features)))
+        slots = (features >> _SLOT_SHIFT).astype(np.intp)
+        shares: Floats = self.weights[slots] / np.float32(sqrt(len(features)))
         return shares
 
     def score_examples(self, flat: Hashes, starts: NDArray[np.int64], lengths: NDArray[np.int32]) -> Floats:
