@@ -50,7 +50,7 @@ _NORMAL_BYTES = bytes.maketrans(
     f"{string.ascii_uppercase}{string.digits}".encode(), f"{string.ascii_lowercase}{'0' * 10}".encode()
 )
 _WORD = re.compile(rb"[a-z\x80-\xff]+")
-_VARIABLE_PART = re.compile(r"(?=[A-Za-z]*[0-9])[0-9A-Za-z]{12,}|[0-9]+")
+_VARIABLE_PART = re.compile(r"(?<![0-9A-Za-z])(?=[A-Za-z]*[0-9])[0-9A-Za-z]{12,}|[0-9]+")
 
 
 def list_sections(url: str) -> list[tuple[str, str]]:
@@ -127,6 +127,12 @@ class _Section:
         """Whether the recent pages were all new."""
         return self.novel_pages >= _SETTLED_PAGES
 
+    def count_different(self, lines: TextLines, ignored: Container[bytes]) -> int:
+        """Return the characters of the lines that the previous page does not have, at least `_MIN_DIFFERENT`."""
+        is_other = self.lines.isdisjoint
+        different = sum([len(line) for line, keys in lines.items() if is_other(keys) and line not in ignored])
+        return max(_MIN_DIFFERENT, different)
+
     def add_page(self, part: str, *, is_novel: bool) -> None:
         """Count a page with or without new lines."""
         self.rated_pages += 1
@@ -174,10 +180,10 @@ class SectionMonitor:
         new_size = sum([len(line) for line in new if line not in links])
         all_keys = frozenset(chain.from_iterable(lines.values()))
         is_novel = False
+        # Most pages are novel even if all of their lines differ from those of the previous page.
+        is_certainly_novel = new_size >= _MIN_NOVELTY * max(_MIN_DIFFERENT, sum(map(len, lines)))
         for name, part, section in sections:
-            is_other = section.lines.isdisjoint
-            different = sum([len(line) for line, keys in lines.items() if is_other(keys) and line not in links])
-            is_novel = new_size >= _MIN_NOVELTY * max(_MIN_DIFFERENT, different)
+            is_novel = is_certainly_novel or new_size >= _MIN_NOVELTY * section.count_different(lines, links)
             section.lines = all_keys
             section.add_page(part, is_novel=is_novel)
             self._mark_if_repetitive(name, section)
