@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Mapping
 
@@ -30,6 +31,9 @@ def test_a_crawl_continues_from_the_merged_directory(run) -> None:  # type: igno
         assert gathered.code == 0, gathered.err
         assert "4 pages in all" in gathered.err
         assert "2 waiting links" in gathered.err
+        counted = {"pages": 4, "failed": 0, "repeated": 0, "duplicates": 0, "waiting": 2}
+        result = json.loads(run("gather", "again", "a", "b", "--json").out)
+        assert result == {"event": "gather", "directory": "again", **counted}
         before = len(requested)
         ran = run("crawl", "dengue fever", "--out", "all", "--pages", 100, *OPTIONS)
         assert ran.code == 0, ran.err

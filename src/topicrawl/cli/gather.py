@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +16,8 @@ import click
 @click.argument("out", type=click.Path(path_type=Path))
 @click.argument("workers", nargs=-1, required=True)
 @click.option("--distinct/--no-distinct", default=True, help="Remove duplicate pages. [default: --distinct]")
-def gather_command(out: Path, workers: tuple[str, ...], distinct: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def gather_command(out: Path, workers: tuple[str, ...], *, distinct: bool, as_json: bool) -> None:
     """Merge the directories of WORKERS into one collection OUT, as if one machine had run the crawl.
 
     The directories of the workers are not changed. They may be copies from other machines, or the URL of the object
@@ -31,10 +34,10 @@ def gather_command(out: Path, workers: tuple[str, ...], distinct: bool) -> None:
     from topicrawl.cluster.object_store import resolve_directories
 
     with TemporaryDirectory() as folder:
-        _merge_workers(out, resolve_directories(workers, Path(folder)), distinct=distinct)
+        _merge_workers(out, resolve_directories(workers, Path(folder)), distinct=distinct, as_json=as_json)
 
 
-def _merge_workers(out: Path, workers: Sequence[Path], *, distinct: bool) -> None:
+def _merge_workers(out: Path, workers: Sequence[Path], *, distinct: bool, as_json: bool) -> None:
     """Merge the collections into the new directory `out`, merge their frontiers, and print a summary."""
     import asyncio
 
@@ -52,6 +55,9 @@ def _merge_workers(out: Path, workers: Sequence[Path], *, distinct: bool) -> Non
                 click.echo(f"\r{number} visits", nl=False, err=True)
         waiting = asyncio.run(merge_frontiers(collection, workers))
     done, start = merge.result, "\r" if is_terminal else ""
+    if as_json:
+        click.echo(json.dumps({"event": "gather", "directory": str(out), **asdict(done), "waiting": waiting}))
+        return
     click.echo(
         f"{start}{done.pages} pages in {out}; {done.failed} failures, {done.repeated} repeated visits, "
         f"{done.duplicates} duplicate pages, {waiting} waiting links",
