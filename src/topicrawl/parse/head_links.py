@@ -29,6 +29,9 @@ _OPTION = re.compile(
     rb"""((?:https?:/)?/[^"'<>\s]{1,2000}+)[^<>]{0,500}+>([^<]{0,500}+)""",
     re.I,
 )
+# A search for an element in all of a page takes 30 µs. Pages with tags in upper case have one near the start.
+_CASE_BYTES = 4 * 1024
+_UPPER_CASE_TAG = re.compile(rb"<[A-Z]")
 _FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/feed+json"})
 #: Types of feeds and of other data: the title tells them apart.
 _XML_TYPES = frozenset({"text/xml", "application/xml", "application/rdf+xml"})
@@ -108,10 +111,11 @@ def find_option_links(body: bytes, page: Page, depth: int) -> tuple[Link, ...]:
     >>> [(link.url, link.anchor) for link in find_option_links(menu, Page("http://a.org/x/"), 1)]
     [('http://a.org/owls', 'Owls')]
     """
-    starts = [start for name in (b"<option", b"<OPTION") if (start := body.find(name)) >= 0]
-    if not starts:
+    first = body.find(b"<option")
+    if first < 0 and _UPPER_CASE_TAG.search(body, 0, _CASE_BYTES):
+        first = body.find(b"<OPTION")
+    if first < 0:
         return ()
-    first = min(starts)
     codec = _get_codec(page.charset)
     resolver = LinkResolver(page.url, query_codec=get_query_codec(page.charset or "utf-8"))
     known = {page.url, *(link.url for link in page.links)}
