@@ -52,7 +52,8 @@ _NOTES = (
     "precision rate: share of the fetched pages with the label of the topic. The seeds are on the topic, as in the "
     "paper, where the web has as many pages as the crawlers fetch. A recorded web has a fixed number of relevant "
     "pages, so the rate of every crawler must fall once most of them are found: the table of precision rates has the "
-    "highest possible rate. The judged pages are the relevant seeds and examples.",
+    "highest possible rate. A crawler that ends early because its queue is empty keeps its rate, which may then exceed "
+    "the highest possible one. The judged pages are the relevant seeds and examples.",
 )
 
 
