@@ -223,6 +223,29 @@ def write_suggestions(request: PageRequest) -> str | None:
     return f"<h1>{name}</h1><p>We have no page about {name} and {TOPIC}. Try these:</p>{links}<p>{footer}</p>"
 
 
+ROOT_PAGE = re.compile(r"/([a-z]+-[a-z]+-[a-z]+)\.html")
+
+
+def write_root_suggestions(request: PageRequest) -> str | None:
+    """Return an error page in the root directory that suggests and describes other pages, which do not exist either."""
+    found = ROOT_PAGE.fullmatch(request.path)
+    if found is None:
+        return None
+    draw, name = Random(request.path), found[1].replace("-", " ")
+    names = ["-".join(draw.sample(VOCABULARY, 3)) for _ in range(5)]
+    links = "".join(
+        f'<p><a href="/{other}.html">{other.replace("-", " ")} {TOPIC}</a> {write_text(draw, 25)}</p>'
+        for other in names
+    )
+    footer = write_text(Random("footer"), 60, 0.0)
+    return f"<h1>{name}</h1><p>We have no page about {name} and {TOPIC}. Try these:</p>{links}<p>{footer}</p>"
+
+
+def is_root_page(url: str) -> bool:
+    """Return whether a URL is one of those of `write_root_suggestions`."""
+    return ROOT_PAGE.fullmatch("/" + url.split("/", 3)[3]) is not None
+
+
 FARM_HOSTS = tuple(f"w{number}.farm.example" for number in range(1000))
 
 
@@ -299,6 +322,9 @@ TRAPS = (
     TrapWeb("facets in paths", write_store, "/store/colour-red/", is_on_path("store/")),
     TrapWeb("soft 404 with suggestions", write_suggestions, "/topics/{name}.html", is_on_path("topics/")),
 )
+#: The same dead links, with the status 200 and with the status 404.
+ROOT_SUGGESTIONS = TrapWeb("soft 404 in the root directory", write_root_suggestions, "/{name}.html", is_root_page)
+DEAD_LINKS = TrapWeb("dead links (status 404)", lambda request: None, "/{name}.html", is_root_page)
 SPAM = TrapWeb(
     "spam farm", write_farm, "http://w{number}.farm.example:{port}/", is_in_domain("farm.example"), FARM_HOSTS
 )

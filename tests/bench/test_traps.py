@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.helpers.markers import LONG
 
-from trap_webs import HONEST, MIRRORS, SPAM, TRAPS, TrapWeb
+from trap_webs import DEAD_LINKS, HONEST, MIRRORS, ROOT_SUGGESTIONS, SPAM, TRAPS, TrapWeb
 from traps import TrapResult, run_crawl
 
 BUDGET = 500
@@ -24,6 +24,13 @@ def crawl_web(web: TrapWeb, directory: Path, strategy: str = "apprentice") -> Tr
 @pytest.mark.parametrize("web", TRAPS, ids=lambda web: web.name)
 def test_a_trap_takes_at_most_a_twentieth_of_the_fetches(web: TrapWeb, tmp_path: Path) -> None:
     assert 0 < crawl_web(web, tmp_path).inside <= BUDGET / 20
+
+
+@LONG
+def test_error_pages_take_no_more_fetches_than_dead_links(tmp_path: Path) -> None:
+    errors, dead = (crawl_web(web, tmp_path / web.name) for web in (ROOT_SUGGESTIONS, DEAD_LINKS))
+    assert errors.found_inside <= BUDGET / 50
+    assert 0 < errors.inside <= 1.1 * dead.inside
 
 
 @LONG
