@@ -361,6 +361,14 @@ def test_an_invalid_recording_raises_an_error_of_one_line(tmp_path: Path, kind: 
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["pages.wacz", "pages.arc", "pages.arc.gz", "pages.warc.zst"])
+def test_an_archive_that_must_be_imported_raises_an_error_that_says_so(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"PK\3\4 or another format")
+    for path in (tmp_path, tmp_path / name):
+        with pytest.raises(RecordingError, match="`topicrawl import` reads WACZ, ARC and zstd files"):
+            Recording(path)
+
+
 def test_a_missing_or_empty_directory_raises_an_error(tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match="does not exist"):
         Recording(tmp_path / "nowhere")

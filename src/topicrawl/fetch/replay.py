@@ -10,7 +10,7 @@ browser has rendered.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -36,6 +36,7 @@ from topicrawl.models import Failure, Link, Response
 from topicrawl.urls import canonicalize_url
 
 _WARC_SUFFIXES = (".warc", ".warc.gz")
+_IMPORTED_SUFFIXES = (".wacz", ".arc", ".arc.gz", ".warc.zst")
 _OWN_CONVERSION = f"WARC-Target-URI: {CONVERSION_PREFIX}".encode()
 _RECORD_TYPES = ("response", "resource", "revisit", "conversion")
 
@@ -77,7 +78,8 @@ class Recording:
             notes = [note for number in range(len(self._files)) if (note := self._scan(number))]
         self.damage = "; ".join(notes)
         if not self._response_offsets:
-            raise RecordingError(f"{path} contains no recorded responses" + (f" ({self.damage})" if notes else ""))
+            reason = f" ({self.damage})" if notes else ""
+            raise RecordingError(f"{path} contains no recorded responses{reason}{_hint_at_import(self._files)}")
         self._aliases = (
             dict(index.aliases)
             if index is not None
@@ -178,11 +180,13 @@ class Recording:
                     self._index_revisit(url, _parse_target_uri(fields.get("warc-refers-to-target-uri", "")))
         except DamagedRecord:
             if not count:
-                raise RecordingError(f"{path} is not a WARC file, or its first record is truncated") from None
+                hint = _hint_at_import([path])
+                raise RecordingError(f"{path} is not a WARC file, or its first record is truncated{hint}") from None
             return f"{path.name} is damaged or truncated after {count} complete records"
         except SingleGzipStream:
             raise RecordingError(
-                f"{path} is one gzip stream; each record must be its own gzip member (run `warcio recompress`)"
+                f"{path} is one gzip stream; each record must be its own gzip member: run `warcio recompress`, or "
+                "`topicrawl import`, whose directory is a recorded web"
             ) from None
         except OSError as error:
             raise RecordingError(f"{path} cannot be read: {error.strerror}") from error
@@ -200,6 +204,13 @@ def _parse_target_uri(uri: str) -> str | None:
     return canonicalize_url(uri.strip("<>").removeprefix(CONVERSION_PREFIX))
 
 
+def _hint_at_import(files: Sequence[Path]) -> str:
+    """Return the end of an error message for archives that only `topicrawl import` reads; "" for other files."""
+    if not any(path.name.endswith(_IMPORTED_SUFFIXES) for path in files):
+        return ""
+    return "; `topicrawl import` reads WACZ, ARC and zstd files, and its directory is a recorded web"
+
+
 def list_warc_files(path: Path) -> list[Path]:
     """Return the WARC files of a recording, sorted by name. Raise `RecordingError` if there are none."""
     if path.is_file():
@@ -209,7 +220,8 @@ def list_warc_files(path: Path) -> list[Path]:
     candidates = [file for folder in (path, path / "warc") if folder.is_dir() for file in sorted(folder.iterdir())]
     files = [file for file in candidates if file.name.endswith(_WARC_SUFFIXES) and file.is_file()]
     if not files:
-        raise RecordingError(f"{path} has no .warc or .warc.gz files")
+        hint = _hint_at_import([file for file in candidates if file.is_file()])
+        raise RecordingError(f"{path} has no .warc or .warc.gz files{hint}")
     return files
 
 
