@@ -154,6 +154,17 @@ def test_the_next_address_is_tried_if_one_does_not_answer() -> None:
     assert asyncio.run(run(["127.0.0.9", "127.0.0.8"])) is ConnectionRefusedError
 
 
+def test_a_host_with_an_old_cipher_suite_is_reached(trusted_certificate: ssl.SSLContext) -> None:
+    trusted_certificate.maximum_version = ssl.TLSVersion.TLSv1_2
+    trusted_certificate.set_ciphers("ECDHE-ECDSA-AES128-SHA")
+
+    async def run() -> Failure | None:
+        async with Site(lambda _: Reply(b"x"), tls=trusted_certificate) as site, HttpClient(SETTINGS) as http:
+            return (await http.get(site.make_url("/"))).failure
+
+    assert asyncio.run(run()) is None
+
+
 def test_a_tls_connection_is_kept(trusted_certificate: ssl.SSLContext) -> None:
     async def run() -> int:
         async with Site(lambda _: Reply(b"x"), tls=trusted_certificate) as site, HttpClient(SETTINGS) as http:

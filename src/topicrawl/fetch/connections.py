@@ -357,9 +357,14 @@ class ConnectionPool:
         await connection.start_tls(self._get_tls_context(), endpoint.host)
 
     def _get_tls_context(self) -> ssl.SSLContext:
-        """Return the TLS context, which verifies certificates."""
+        """Return the TLS context, which verifies certificates.
+
+        Python leaves out cipher suites that hosts with old software need. The default of OpenSSL is that of curl, and
+        Chromium accepts these suites too.
+        """
         if self._tls_context is None:
             self._tls_context = ssl.create_default_context()
+            self._tls_context.set_ciphers("DEFAULT")
             self._tls_context.set_alpn_protocols(["http/1.1"])
         return self._tls_context
 
