@@ -173,7 +173,8 @@ def _print_results(results: SearchResults) -> None:
     summary = f"{results.found} pages match in {len(queried)} of {len(results.asked)} collections"
     click.echo(f"{summary}, {results.seconds * 1000:.0f} ms", err=True)
     if skipped := sum(not collection.chosen and not collection.trouble for collection in results.asked):
-        click.echo(f"{skipped} collections are unlikely to match; --all-collections searches them too", err=True)
+        noun = "1 collection is" if skipped == 1 else f"{skipped} collections are"
+        click.echo(f"{noun} unlikely to match; --all-collections searches all", err=True)
     for facet, counts in results.facets.items():
         values = ", ".join(f"{_replace_control_characters(value)} {count}" for value, count in list(counts.items())[:8])
         if values:
