@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from heapq import nlargest
 from typing import TypedDict
 
 from topicrawl.frontier.page_novelty import NoveltyMemory, SampledSlots, count_common_slots, find_hashed_slots
@@ -276,12 +275,12 @@ def measure_stuffing(words: Sequence[str], topic_words: frozenset[str]) -> float
     >>> measure_stuffing([chr(97 + n % 26) + "x" * (n // 26) for n in range(300)], frozenset({"rain"}))
     0.0
     """
-    sample = [word for word in words[:_SAMPLE_WORDS] if word.isalpha()]
+    sample = list(filter(str.isalpha, words[:_SAMPLE_WORDS]))
     if len(sample) < _MIN_WORDS:
         return 0.0
     counts = Counter(sample)
-    topic = sum(nlargest(2, [counts[word] for word in topic_words]))
-    top = nlargest(5, [count for word, count in counts.items() if len(word) > 3])
+    topic = sum(sorted([counts.get(word, 0) for word in topic_words])[-2:])
+    top = sorted([count for word, count in counts.items() if len(word) > 3])[-5:]
     size = len(sample) if len(sample) >= _SHORT_PAGE_WORDS else 2 * len(sample)
     return max(
         _scale(topic / size, *_STUFFED_TOPIC_SHARE),

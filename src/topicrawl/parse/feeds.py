@@ -29,6 +29,7 @@ SITEMAP_REL = "sitemap"
 INDEXED_SITEMAP_REL = "indexed-sitemap"
 FEED_REL = "feed"
 
+_SITEMAP_RELS = frozenset({SITEMAP_REL, INDEXED_SITEMAP_REL})
 _MAX_TEXT_LENGTH = 2000  # of one element
 _TAGS = re.compile(r"<[^<>]{0,1000}>")
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -118,7 +119,7 @@ def parse_feed(response: Response, link: Link) -> Page:
 
 def list_named_sitemaps(links: Iterable[Link]) -> dict[str, str]:
     """Return the relations of the links to sitemaps by URL. Feeds are recognised by their content alone."""
-    return {link.url: link.rel for link in links if link.rel in (SITEMAP_REL, INDEXED_SITEMAP_REL)}
+    return {link.url: link.rel for link in links if link.rel and link.rel in _SITEMAP_RELS}
 
 
 def is_text_sitemap(body: bytes) -> bool:

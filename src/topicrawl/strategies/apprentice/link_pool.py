@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isnan, nan
 from typing import Any, NamedTuple
 
@@ -107,8 +107,8 @@ class LinkPool:
         rows, done = self._rows_by_number, self._fetched_rewards
         numbers = list(map(self.numbers.get, urls))
         accepted = [
-            len(rows[number]) < MAX_LINKS_PER_URL if number is not None else _hash_url(url) not in done
-            for url, number in zip(urls, numbers, strict=True)
+            len(rows[number]) < MAX_LINKS_PER_URL if number is not None else url_hash not in done
+            for url_hash, number in zip(_hash_urls(urls), numbers, strict=True)
         ]
         if len(set(urls)) < len(urls):
             counts: dict[str, int] = {}
@@ -278,4 +278,14 @@ class LinkPool:
 
 def _hash_url(url: str) -> int:
     """Return a 64-bit hash of a URL."""
-    return xxhash.xxh3_64_intdigest(url.encode("utf-8", "replace"))
+    return xxhash.xxh3_64_intdigest(_encode_url(url))
+
+
+def _hash_urls(urls: Sequence[str]) -> Iterable[int]:
+    """Return the 64-bit hashes of URLs, in half the time of as many calls of `_hash_url`."""
+    encode = str.encode if "".join(urls).isascii() else _encode_url
+    return map(xxhash.xxh3_64_intdigest, map(encode, urls))
+
+
+def _encode_url(url: str) -> bytes:
+    return url.encode("utf-8", "replace")

@@ -32,9 +32,13 @@ def _remove_location(url: str) -> str:
     return _INDEX_FILE.sub("", path).rstrip("/") + mark + query
 
 
-def _reduce_spelling(url: str) -> str:
+def _keep_location(location: str) -> str:
+    return location
+
+
+def _reduce_spelling(location: str) -> str:
     """Reduce the last part of the path to its words: in lower case, sorted, without plural s and extension."""
-    path, mark, query = _remove_location(url).partition("?")
+    path, mark, query = location.partition("?")
     directory, slash, name = path.rpartition("/")
     if not slash:
         return path + mark + query
@@ -43,14 +47,14 @@ def _reduce_spelling(url: str) -> str:
     return f"{directory}/{' '.join(reduced)}{mark}{query}"
 
 
-def _remove_parameters(url: str) -> str:
+def _remove_parameters(location: str) -> str:
     """Remove the query and the parameters of the path."""
-    return _PARAMETERS.sub("", _remove_location(url.partition("?")[0]))
+    return _PARAMETERS.sub("", location.partition("?")[0])
 
 
-#: Rules: name → function that returns the key of a URL.
+#: Rules: name → function that returns the key of a URL, given the result of `_remove_location`.
 RULES: Mapping[str, Callable[[str], str]] = {
-    "location": _remove_location,
+    "location": _keep_location,
     "spelling": _reduce_spelling,
     "parameters": _remove_parameters,
 }
@@ -90,8 +94,9 @@ class UrlVariants:
     def add_page(self, requested_url: str, page_url: str) -> None:
         """Learn that a request led to a page. The URLs differ after a redirect, and if the page is a duplicate."""
         page = _hash_text(page_url)
+        location = _remove_location(page_url)
         for number, (compute_key, pages) in enumerate(zip(RULES.values(), self._pages, strict=True)):
-            key = _hash_text(compute_key(page_url))
+            key = _hash_text(compute_key(location))
             known = pages.get(key)
             if known is None:
                 pages[key] = page
@@ -99,7 +104,7 @@ class UrlVariants:
                     del pages[next(iter(pages))]
             elif known != page:
                 self._count(page_url, number, confirms=False)
-            if requested_url != page_url and _hash_text(compute_key(requested_url)) == key:
+            if requested_url != page_url and _hash_text(compute_key(_remove_location(requested_url))) == key:
                 self._count(requested_url, number, confirms=True)
 
     def _count(self, url: str, rule: int, *, confirms: bool) -> None:
@@ -127,8 +132,8 @@ class UrlVariants:
         rules = self._rules_by_host.get(_get_host_key(url))
         if rules is None:
             return False
-        functions = list(RULES.values())
-        return any(_hash_text(functions[rule](url)) in self._pages[rule] for rule in rules)
+        functions, location = list(RULES.values()), _remove_location(url)
+        return any(_hash_text(functions[rule](location)) in self._pages[rule] for rule in rules)
 
     def get_state(self) -> dict[str, JsonValue]:
         """Return the counts and keys as plain values."""
