@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import pytest
 import zstandard
+from tests.helpers.documents import pdf
 from tests.helpers.live_site import live_site
 
 from topicrawl.collection.directory import load_crawl_topic
@@ -168,6 +169,40 @@ def test_pages_of_a_trap_are_imported_too(run) -> None:  # type: ignore[no-untyp
     Path("trap.warc").write_bytes(b"".join(records))
     row = json.loads(run("import", "trap.warc", "--topic", "dengue fever", "--no-distinct", "--json").out)
     assert (row["pages"], row["failed"]) == (31, 0)
+
+
+def test_pages_with_wrong_media_types_are_imported(run) -> None:  # type: ignore[no-untyped-def]
+    http, address = "application/http; msgtype=response", "http://a.example"
+    files = {
+        "/html": ("application/json", b"<!DOCTYPE html><html>" + make_page("/html")),
+        "/pdf": ("image/pdf", pdf([[f"Dengue fever {TEXT[3:]}"]], title="A PDF")),
+        "/data": ("application/json", b'{"dengue": "fever"}'),
+        "/picture": ("image/png", b"\x89PNG\r\n\x1a\n"),
+        "/style": ("text/css\r\nContent-Encoding: gzip", gzip.compress(b"p { color: red }")),
+    }
+    records = []
+    for path, (kind, body) in files.items():
+        block = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n\r\n".encode() + body
+        records.append(write_record("response", f"{address}{path}", block, http))
+    records.append(write_record("response", f"{address}/bare", b"HTTP/1.0 200 OK\n\n" + make_page("/bare"), http))
+    Path("types.warc").write_bytes(b"".join(records))
+    row = json.loads(run("import", "types.warc", "--topic", "dengue fever", "--json").out)
+    assert (row["pages"], row["failed"], row["skipped"]) == (3, 0, 3)
+    assert list_stored(address) == {"/html", "/pdf", "/bare"}
+
+
+def test_rendered_pages_of_a_crawl_are_imported_with_their_text(run) -> None:  # type: ignore[no-untyped-def]
+    address, http = "http://a.example", "application/http; msgtype=response"
+    shell = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<div id=root></div><script>run()</script>"
+    records = [
+        write_record("response", f"{address}/app", shell, http),
+        write_record("conversion", f"urn:conversion:{address}/app", make_page("/app"), "text/html; charset=utf-8"),
+        write_record("conversion", f"{address}/app", b"text of another program", "text/plain"),
+    ]
+    Path("rendered.warc").write_bytes(b"".join(records))
+    row = json.loads(run("import", "rendered.warc", "--topic", "dengue fever", "--json").out)
+    assert (row["pages"], row["relevant"], row["skipped"]) == (1, 1, 0)
+    assert "mosquitoes" in run("export", "dengue-fever", "--to", "jsonl", "--out", "-").out
 
 
 def test_a_truncated_file_is_imported_up_to_the_damage(run) -> None:  # type: ignore[no-untyped-def]

@@ -19,6 +19,7 @@ from topicrawl import Settings, Topic, open_crawl
 from topicrawl.collection.warc import decode_response, encode_fetch, encode_revisit, read_record
 from topicrawl.fetch.guard import parse_networks
 from topicrawl.fetch.http import HttpClient, HttpSettings
+from topicrawl.fetch.replay import Recording
 from topicrawl.models import Damage, Response
 
 TEXT = "<p>Dengue fever is spread by mosquitoes; patients with dengue fever need rest."
@@ -59,6 +60,15 @@ def test_a_response_is_archived_as_it_was_sent(name: str, tmp_path: Path) -> Non
     path = tmp_path / "a.warc.gz"
     path.write_bytes(before + member)
     check_with_warcio(path)
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.damage is not None])
+def test_an_archived_response_is_replayed(name: str, tmp_path: Path) -> None:
+    response = fetch(CASES[name].data)
+    (tmp_path / "a.warc.gz").write_bytes(b"".join(encode_fetch(response, "127.0.0.1", Random(1))))
+    replayed = Recording(tmp_path).get_response(response.url)
+    assert (replayed.failure, replayed.status) == (None, response.status)
+    assert (replayed.body, replayed.content_type) == (response.body, response.content_type)
 
 
 def test_a_crawl_archives_redirects_errors_and_duplicates(tmp_path: Path) -> None:

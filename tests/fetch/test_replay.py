@@ -255,6 +255,12 @@ BODIES = {
         b"%x\r\n%s\r\n0\r\n\r\n" % (len(gzip.compress(b"hello")), gzip.compress(b"hello")),
     ),
     "brotli": (b"Content-Encoding: br\r\n", brotli.compress(b"hello")),
+    "gzip as a transfer encoding": (
+        b"Transfer-Encoding: gzip, chunked\r\n",
+        b"%x\r\n%s\r\n0\r\n\r\n" % (len(gzip.compress(b"hello")), gzip.compress(b"hello")),
+    ),
+    "gzip without its end": (b"Content-Encoding: gzip\r\n", gzip.compress(b"hello")[:-4]),
+    "chunks with bare line feeds": (b"Transfer-Encoding: chunked\r\n", b"3\nhel\n2;a=b\nlo\n0\n\n"),
     "unpacked by the archive already": (b"Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n", b"hello"),
 }
 

@@ -9,14 +9,15 @@ from random import Random
 from typing import NamedTuple
 
 from topicrawl.collection.warc import build_capture
+from topicrawl.documents.file_types import detect_type, may_be_document
 from topicrawl.engine.crawl import Crawl
 from topicrawl.engine.limits import StopReason
 from topicrawl.errors import RecordingError
 from topicrawl.fetch.record_stream import Capture, iterate_captures
 from topicrawl.fetch.replay import Recording
-from topicrawl.fetch.warc_reader import DamagedRecord, parse_fields
+from topicrawl.fetch.warc_reader import CONVERSION_PREFIX, DamagedRecord, parse_fields, split_http_block
 from topicrawl.frontier.base import Offer
-from topicrawl.models import Link, Priority, Visit
+from topicrawl.models import Link, Priority, Visit, parse_media_type
 from topicrawl.urls import canonicalize_url
 
 #: Score of the imported links. No strategy gives a link such a score, so that only imported links are leased.
@@ -49,9 +50,9 @@ def copy_captures(files: Sequence[Path], folder: Path, *, max_bytes: int) -> Cop
             try:
                 for capture in iterate_captures(path, max_bytes=max_bytes):
                     if not is_page_capture(capture):
-                        others += 1
+                        others += capture.kind != "conversion"
                         continue
-                    pages += 1
+                    pages += capture.kind != "conversion"
                     kind, content_type = capture.kind, capture.content_type
                     out.write(
                         build_capture(
@@ -68,25 +69,36 @@ def copy_captures(files: Sequence[Path], folder: Path, *, max_bytes: int) -> Cop
 def is_page_capture(capture: Capture) -> bool:
     """Return whether a capture may be a page: a successful response with a URL, and no image, script or style.
 
+    The converted text that our archives have for documents and rendered pages belongs to a page.
+
     >>> is_page_capture(Capture("resource", "http://a.org/", 0.0, "text/html", b"<p>"))
     True
     >>> is_page_capture(Capture("response", "http://a.org/", 0.0, "", b"HTTP/1.1 404 No"))
     False
     """
+    if capture.kind == "conversion":
+        return capture.url.startswith(CONVERSION_PREFIX)
     url = canonicalize_url(capture.url)
     if url is None or url.endswith("/robots.txt"):
         return False
     media_type = capture.content_type
+    body, is_encoded = capture.block, False
     if capture.kind == "response":
-        head = capture.block.partition(b"\r\n\r\n")[0]
+        head, body = split_http_block(capture.block)
         words = head.partition(b"\n")[0].split(None, 2)
         if len(words) < 2 or words[1][:1] != b"2":
             return False
         try:
-            media_type = parse_fields(head).get("content-type", "")
+            fields = parse_fields(head)
         except DamagedRecord:
             return False
-    return not media_type.strip().lower().startswith(_ASSET_TYPES)
+        media_type = fields.get("content-type", "")
+        is_encoded = "content-encoding" in fields or "transfer-encoding" in fields
+    media_type = parse_media_type(media_type)
+    if not media_type.startswith(_ASSET_TYPES):
+        return True
+    # As in a live crawl, documents and pages with these labels are recognised by their first bytes.
+    return not is_encoded and may_be_document(media_type) and detect_type(body, media_type) != ""
 
 
 @dataclass(frozen=True)

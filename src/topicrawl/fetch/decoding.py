@@ -6,6 +6,7 @@ uses no more memory than the largest page that is allowed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -26,6 +27,9 @@ _ZSTD_INPUT_SLICE = 256
 
 #: Input bytes per step when the beginning of a corrupt body is decoded; what follows in the corrupt step is lost.
 _SALVAGE_SLICE = 64
+
+_CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]{1,16}")
+_MAX_CHUNK_LINE_BYTES = 1024
 
 #: Every gzip member copies the remaining input, so a body of many tiny members would take hours.
 _MAX_GZIP_MEMBERS = 100
@@ -123,18 +127,17 @@ def decode_chunked(body: bytes) -> bytes:
     parts: list[bytes] = []
     at = 0
     while True:
-        end = body.find(b"\r\n", at, at + 64)
-        try:
-            size = int(body[at:end].partition(b";")[0], 16) if end >= 0 else -1
-        except ValueError:
-            size = -1
-        if size < 0:
+        end = body.find(b"\n", at, at + _MAX_CHUNK_LINE_BYTES)
+        line = body[at:end].partition(b";")[0].strip() if end >= 0 else b""
+        if not _CHUNK_SIZE.fullmatch(line):
             # Archives often keep the header after they have decoded the chunks.
             return b"".join(parts) if parts else body
+        size = int(line, 16)
         if size == 0:
             return b"".join(parts)
-        parts.append(body[end + 2 : end + 2 + size])
-        at = end + 2 + size + 2
+        parts.append(body[end + 1 : end + 1 + size])
+        at = end + 1 + size
+        at += 2 if body[at : at + 2] == b"\r\n" else 1
 
 
 def _inflate_stream(body: bytes, limit: int, truncate: bool, *, bits: int) -> tuple[bytes, bytes]:

@@ -40,7 +40,7 @@ _READ_ERRORS = (OSError, EOFError, ValueError, zlib.error, _IsalError, zstandard
 class Capture(NamedTuple):
     """One record with a captured response or file."""
 
-    kind: str  # "response": the block is an HTTP response; "resource": the block is a file
+    kind: str  # "response": the block is an HTTP response; "resource": a file; "conversion": another form of a file
     url: str
     at: float  # seconds since 1970
     content_type: str  # of the block
@@ -116,7 +116,7 @@ def _read_captures(stream: io.BufferedReader[io.RawIOBase], max_bytes: int) -> I
                 raise ValueError("a record has no valid Content-Length")
             block = _read_block(stream, int(length), max_bytes)
             kind, url = fields.get("warc-type", ""), fields.get("warc-target-uri", "").strip("<>")
-            if kind in ("response", "resource") and block is not None:
+            if kind in ("response", "resource", "conversion") and block is not None:
                 at = _parse_date(fields.get("warc-date", ""))
                 yield Capture(kind, url, at, fields.get("content-type", ""), block)
         elif found := _ARC_LINE.fullmatch(line):

@@ -5,6 +5,7 @@ A compressed file must have one gzip member per record, so that every record can
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import BinaryIO, cast
 from isal import igzip_lib, isal_zlib
 from msgspec.structs import replace
 
-from topicrawl.fetch.decoding import BodyTooLarge, DecodingError, decode_body, decode_chunked
+from topicrawl.fetch.decoding import BodyTooLarge, DecodingError, decode_body, decode_chunked, salvage_body
 from topicrawl.fetch.headers import normalize_headers
 from topicrawl.fetch.http_parser import ResponseError, ResponseParser
 from topicrawl.fetch.http_status import classify_status
@@ -25,6 +26,7 @@ _READ_SIZE = 16 * 1024
 _MAX_STEP_BYTES = 1024 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"
 _HEADER_END = b"\r\n\r\n"
+_HTTP_HEADER_END = re.compile(rb"\r?\n\r?\n")
 
 # The type stubs of the library declare the class as an instance.
 _IsalError = cast("type[Exception]", igzip_lib.IsalError)
@@ -83,9 +85,8 @@ def parse_response_record(record: bytes, url: str, limit: int, *, keeps_wire: bo
         raise DamagedRecord
     if fields.get("warc-type") == "resource":
         return _build_resource_response(fields, record[start:end], url, limit)
-    split = record.find(_HEADER_END, start, end)
-    split = end if split < 0 else split
-    line, _, rest = record[start:split].partition(b"\n")
+    head, http_body = split_http_block(record[start:end])
+    line, _, rest = head.partition(b"\n")
     words = line.split(None, 2)
     status = int(words[1]) if len(words) > 1 and words[1].isdigit() and len(words[1]) == 3 else 0
     headers = parse_fields(b"\n" + rest)
@@ -93,10 +94,20 @@ def parse_response_record(record: bytes, url: str, limit: int, *, keeps_wire: bo
     if failure is not None:
         detail = f"status {status}"
     elif 200 <= status < 300:
-        failure, detail, body = _decode_payload(record[split + len(_HEADER_END) : end], headers, limit)
+        failure, detail, body = _decode_payload(http_body, headers, limit)
     at = _parse_date(fields.get("warc-date", ""))
     response = Response(url, url, status, headers, body, at, failure=failure, detail=detail)
     return replace(response, wire=_find_wire(record[start:end], response)) if keeps_wire else response
+
+
+def split_http_block(block: bytes) -> tuple[bytes, bytes]:
+    r"""Return the head and the body of a recorded HTTP response, whose lines may end in bare line feeds.
+
+    >>> split_http_block(b"HTTP/1.0 200 OK\nServer: x\n\nhello")
+    (b'HTTP/1.0 200 OK\nServer: x', b'hello')
+    """
+    end = _HTTP_HEADER_END.search(block)
+    return (block[: end.start()], block[end.end() :]) if end else (block, b"")
 
 
 def _build_resource_response(fields: Mapping[str, str], body: bytes, url: str, limit: int) -> Response:
@@ -233,15 +244,20 @@ def _read_gzip_member(data: bytes, file: BinaryIO, limit: int) -> bytes:
 def _decode_payload(body: bytes, headers: Mapping[str, str], limit: int) -> tuple[Failure | None, str, bytes]:
     """Decode an HTTP body. Return (None, "", body), or the failure EMPTY with its detail and an empty body.
 
-    A body that does not match its Content-Encoding counts as decoded already. Raise `BodyTooLarge` above `limit` bytes.
+    A body that does not match its Content-Encoding counts as decoded already. Of a gzip body that is truncated or
+    corrupt, the beginning is decoded. Raise `BodyTooLarge` above `limit` bytes.
     """
-    if headers.get("transfer-encoding", "").lower() == "chunked":
+    transfer_encodings = [name.strip() for name in headers.get("transfer-encoding", "").lower().split(",")]
+    if "chunked" in transfer_encodings:
         body = decode_chunked(body)
+    others = [name for name in transfer_encodings if name != "chunked"]
+    encodings = ",".join([headers.get("content-encoding", ""), *others])
     try:
-        body = decode_body(body, headers.get("content-encoding", ""), limit=limit)
+        body = decode_body(body, encodings, limit=limit)
     except DecodingError:
         # Archives often keep the Content-Encoding header after they have decompressed the body.
-        body = body if len(body) <= limit else b""
+        salvaged = salvage_body(body, encodings, limit=limit) if body.startswith(_GZIP_MAGIC) else b""
+        body = salvaged or (body if len(body) <= limit else b"")
     return (None, "", body) if body else (Failure.EMPTY, "the body is empty", b"")
 
 
