@@ -93,6 +93,7 @@ def test_without_context_a_link_has_its_url_and_texts() -> None:
         ("<a href=#top>t</a><a href=page>s</a><a name=n>n</a>", []),
         ("<a href=mailto:x@y>m</a><a href='javascript:void(0)'>j</a><a href=ftp://f/>f</a>", []),
         ("<map><area href=x alt=north></map>", [("x", "")]),
+        ("<svg><a xlink:href=x><text>north</text></a><a href=y>south</a></svg>", [("x", "north"), ("y", "south")]),
         ("<iframe src=x>none</iframe>", [("x", "")]),
         ("<frameset><frame src=x><frame src=y></frameset>", [("x", ""), ("y", "")]),
         ("<frameset><frame src=x><noframes>See <a href=z>z</a></noframes></frameset>", [("x", ""), ("z", "z")]),

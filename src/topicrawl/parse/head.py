@@ -71,8 +71,11 @@ def collect_elements(tree: Document) -> PageElements:
     for element in tree.iter_elements(_COLLECTED_TAGS):
         tag = element.tag
         if tag == "a":
+            href = element.attr("href")
+            if href is None:
+                href = element.attr("xlink:href")  # a link in an SVG image
             # An anchor without href is a link target, not a link.
-            if (href := element.attr("href")) is not None and len(links) < MAX_LINK_ELEMENTS:
+            if href is not None and len(links) < MAX_LINK_ELEMENTS:
                 links.append((element, href, element.attr("rel"), len(headings)))
         elif tag[0] == "h":
             if len(headings) < MAX_HEADINGS:
