@@ -64,8 +64,16 @@ class SampledSlots:
 
 def find_slots(words: Sequence[str]) -> Slots:
     """Return the slots of a few words in lower case."""
-    slots = [_compute_slot(word.encode("utf-8", "replace")) for word in words]
-    return np.flatnonzero(_mark_slots(slots)[:_SLOT_COUNT])
+    return np.flatnonzero(_mark_slots(_compute_slots(words))[:_SLOT_COUNT])
+
+
+def remove_words(slots: Slots, words: Sequence[str]) -> Slots:
+    """Return the slots that are not those of a few words in lower case."""
+    return slots[~_mark_slots(_compute_slots(words))[slots]]
+
+
+def _compute_slots(words: Sequence[str]) -> list[int]:
+    return [_compute_slot(word.encode("utf-8", "replace")) for word in words]
 
 
 def _compute_slot(word: bytes) -> int:
@@ -89,11 +97,6 @@ def find_hashed_slots(words: Sequence[str]) -> Slots:
 def count_common_slots(slots: Slots, others: Slots) -> int:
     """Return how many of the slots are among the others."""
     return int(np.count_nonzero(_mark_slots(others)[slots]))
-
-
-def remove_slots(slots: Slots, others: Slots) -> Slots:
-    """Return the slots that are not among the others."""
-    return slots[~_mark_slots(others)[slots]]
 
 
 class NoveltyMemory:

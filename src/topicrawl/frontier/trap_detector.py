@@ -21,7 +21,7 @@ from typing import NotRequired, TypedDict, TypeVar
 
 import numpy as np
 
-from topicrawl.frontier.page_novelty import NoveltyMemory, SampledSlots, Slots, find_slots, remove_slots
+from topicrawl.frontier.page_novelty import NoveltyMemory, SampledSlots, Slots, remove_words
 from topicrawl.frontier.section_monitor import SectionMonitor
 from topicrawl.urls import get_host
 
@@ -114,8 +114,7 @@ class TrapDetector:
         """
         if text:
             self._sections.add_page(url, text, anchors, source)
-        slots = self._slots.find_slots(words)
-        slots = remove_slots(slots, find_slots(_LETTERS.findall(url.lower())))
+        slots = remove_words(self._slots.find_slots(words), _LETTERS.findall(url.lower()))
         is_same = self._compare_words(url, slots)
         if self.is_exhausted(url, source):
             self._extend_run(url, source)

@@ -301,7 +301,7 @@ class LinkModel:
         contributions[_OTHER_LINKS] = (
             _compute_log_odds(self.pool.get_score(link.url)) - sums[best] - contributions[_VARIANT]
         )
-        return tuple((name, round(value, 3)) for name, value in contributions.items() if abs(value) >= 0.0005)
+        return tuple([(name, round(value, 3)) for name, value in contributions.items() if abs(value) >= 0.0005])
 
     def rescore_links(self) -> Mapping[str, float]:
         """Return new scores of waiting URLs that have changed and are near the front of the frontier."""
