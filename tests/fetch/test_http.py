@@ -17,7 +17,7 @@ import pytest
 import zstandard
 from tests.helpers.site.server import AnswerFunction, Reply, Request, Site, answer_by_path, make_redirect
 
-from topicrawl.documents.file_types import DOCUMENT_TYPES
+from topicrawl.documents.file_types import DOCUMENT_TYPES, detect_type
 from topicrawl.fetch.guard import BLOCKED_PORTS, Network, parse_networks
 from topicrawl.fetch.http import HttpClient, HttpSettings
 from topicrawl.models import Failure, Response
@@ -197,6 +197,20 @@ def test_a_pdf_is_downloaded_with_every_media_type(label: str) -> None:
     body = b"%PDF-1.4" + b"x" * 200_000
     response = fetch_one(lambda _: Reply(body, type=label), SNIFFING, "/get?id=1")
     assert (response.failure, response.body, response.content_type) == (None, body, label)
+
+
+@pytest.mark.parametrize("label", ["text/markdown; charset=utf-8", "text/x-markdown", "text/x-rst"])
+def test_markup_for_readers_is_downloaded_as_text(label: str) -> None:
+    accepted: list[str] = []
+
+    def answer(request: Request) -> Reply:
+        accepted.append(request.headers["accept"])
+        return Reply(b"# Dengue\n\nA fever.", type=label)
+
+    response = fetch_one(answer, SNIFFING)
+    assert (response.failure, response.body) == (None, b"# Dengue\n\nA fever.")
+    assert detect_type(response.body, response.content_type) == "plain"
+    assert "markdown" not in accepted[0], "hosts would send Markdown in place of web pages"
 
 
 def test_the_first_bytes_are_decoded_before_the_type_is_detected() -> None:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+#: Media types that browsers display as plain text.
+PLAIN_TYPES = frozenset({"text/plain", "text/markdown", "text/x-markdown", "text/x-rst"})
 UNSPECIFIC_TYPES = frozenset({"", "application/octet-stream", "binary/octet-stream", "unknown/unknown", "*/*"})
 #: Media types of documents other than web pages.
 DOCUMENT_TYPES = frozenset(
@@ -95,13 +97,17 @@ def detect_type(body: bytes, media_type: str) -> str:
 
     >>> detect_type(b"%PDF-1.7", "application/octet-stream"), detect_type(b"<p>Gone", "application/pdf")
     ('pdf', 'html')
-    >>> detect_type(b"%!PS-Adobe", "text/plain"), detect_type(b"GIF89a", "text/html")
-    ('ps', '')
+    >>> (
+    ...     detect_type(b"%!PS-Adobe", "text/plain"),
+    ...     detect_type(b"GIF89a", "text/html"),
+    ...     detect_type(b"# A", "text/markdown"),
+    ... )
+    ('ps', '', 'plain')
     """
     # Nearly all web pages begin with a tag.
     if media_type in HTML_TYPES:
         return "html" if body.startswith(b"<") else _detect_labelled_text(body, "html")
-    if media_type == "text/plain":
+    if media_type in PLAIN_TYPES:
         return _detect_labelled_text(body, "plain")
     if media_type in UNSPECIFIC_TYPES:
         return detect_magic(body) or sniff_text(body)

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from topicrawl.documents.file_types import CONVERTED_TYPES, FEED_SNIFFED_BYTES, detect_type, is_feed, may_be_document
+from topicrawl.documents.file_types import (
+    CONVERTED_TYPES,
+    FEED_SNIFFED_BYTES,
+    PLAIN_TYPES,
+    detect_type,
+    is_feed,
+    may_be_document,
+)
 from topicrawl.fetch.decoding import BodyTooLarge, DecodingError, decode_body, salvage_body
 from topicrawl.fetch.http_parser import ResponseParser
 from topicrawl.fetch.http_settings import HttpSettings
@@ -111,6 +118,8 @@ class BodyReader:
             return
         kind = self._media_type
         is_accepted = not kind or kind in self._settings.accepted_types or self._is_document_type(kind)
+        # The header Accept does not name them: some hosts would then send Markdown in place of web pages.
+        is_accepted |= self._settings.detects_types and kind in PLAIN_TYPES
         if not is_accepted and not self._options.any_type:
             if not (self._settings.detects_types and may_be_document(kind)):
                 raise BodyRefused(kind)
