@@ -88,6 +88,11 @@ class GroupRates:
         """Sum of the rewards of all visits."""
         return self._reward
 
+    @property
+    def visits(self) -> float:
+        """Number of visits, with the prior visit."""
+        return self._visits
+
     def __len__(self) -> int:
         return len(self._numbers)
 

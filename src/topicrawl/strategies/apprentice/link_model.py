@@ -13,17 +13,18 @@ from numpy.typing import NDArray
 
 from topicrawl.ml.online import Floats, Ids, OnlineLogisticRegression, logistic
 from topicrawl.models import JsonValue, Link, Page, Priority, Visit
-from topicrawl.relevance.site_evidence import SiteEvidence
 from topicrawl.relevance.topic_units import TopicUnits
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.serialization import PackedValues, pack_array, unpack_array
 from topicrawl.strategies.apprentice.feature_names import name_features
 from topicrawl.strategies.apprentice.features import SIMILARITY_TEXTS, FeatureExtractor, LinkFeatures
 from topicrawl.strategies.apprentice.group_rates import GroupRates
+from topicrawl.strategies.apprentice.host_preference import HostPreference
 from topicrawl.strategies.apprentice.link_pool import LinkPool, LinkRow, PoolRows
 from topicrawl.strategies.apprentice.reward import RewardFunction
 from topicrawl.strategies.apprentice.term_rewards import TermRewards
 from topicrawl.strategies.apprentice.url_variants import UrlVariants
+from topicrawl.urls import get_host
 
 #: Prior features of a link with their fixed weights.
 PRIOR_WEIGHTS = {
@@ -47,7 +48,7 @@ GROUP_WEIGHTS = {"siblings": 1.0, "row": 2.0, "directory": 1.0, "host": 0.3}
 _INITIAL_SQUARES = 0.1
 _HALF_PENALTY_REWARD = 2.0  # total reward at which an unrewarded link lowers the learned weights by half
 _PROBABILITY_SCALE = 0.4  # similarity of a page that is relevant with certainty
-_SITE_WEIGHT = 0.5  # weight of the evidence on the other pages of the link's host
+_MAX_TRIALS = 5  # hosts that are tried after one rescoring
 _VARIANT_PENALTY = -10.0  # for a URL that is predicted to be another spelling of a known page
 _EXPLORATION = 0.1  # weight of the random deviation of a host's rate (exploration)
 _NOVELTY = 1.5  # weight of the novelty of a host
@@ -115,8 +116,9 @@ class LinkModel:
         self.reward = RewardFunction()
         self.term_rewards = TermRewards()
         self.url_variants = UrlVariants()
-        self.site_evidence = SiteEvidence()
-        self._site_weight = 0.0 if TopicUnits.of(vsm.topic, vsm.query).is_conjunction else _SITE_WEIGHT
+        self.host_preference = HostPreference()
+        # All hosts have pages with one word of a conjunction.
+        self._prefers_hosts = not TopicUnits.of(vsm.topic, vsm.query).is_conjunction
         self.pool = LinkPool(len(PRIOR_WEIGHTS), len(GROUP_WEIGHTS))
         self._max_urls = max_urls
         self.fetch_log: list[FetchRecord] | None = None  # fetches for other workers
@@ -199,7 +201,7 @@ class LinkModel:
         if fetch.reward is not None:
             self.url_variants.add_page(fetch.requested_url, fetch.page_url)
         if fetch.relevance is not None:
-            self.site_evidence.add_page(fetch.page_url, _compute_log_odds(fetch.relevance))
+            self.host_preference.add_page(fetch.page_url, fetch.relevance)
 
     def _find_variants(self, urls: Sequence[str]) -> list[int]:
         """Return the places of the URLs that are predicted to be other spellings of known pages."""
@@ -235,16 +237,18 @@ class LinkModel:
         """Return the part of each link that depends on the evidence on the pages of its host."""
         # A table of all groups instead of `np.unique`, which sorts thousands of links.
         names = self.group_rates.names
+        if not self._prefers_hosts:
+            return np.zeros(len(hosts), np.float32)
         is_host = np.zeros(len(names), np.bool_)
         is_host[hosts] = True
         scores: Floats = np.zeros(len(names), np.float32)
         for number in is_host.nonzero()[0].tolist():
-            scores[number] = self._site_weight * self.site_evidence.compute_bonus(f"//{names[number]}/")
+            scores[number] = self.host_preference.compute(names[number])
         return scores[hosts]
 
     def _compute_site_score(self, url: str) -> float:
         """Return the part of one link, rounded like the parts of many links."""
-        return float(np.float32(self._site_weight * self.site_evidence.compute_bonus(url)))
+        return float(np.float32(self.host_preference.compute(get_host(url)))) if self._prefers_hosts else 0.0
 
     def describe_unlearned_page(self, visit: Visit) -> PageScores:
         """Return the record of a page that the model does not learn from: its links have no computed priorities."""
@@ -274,7 +278,7 @@ class LinkModel:
         rows = self.pool.get_rows(link.url)
         if not rows:
             return ()
-        site = self._site_weight * self.site_evidence.compute_bonus(link.url)
+        site = self._compute_site_score(link.url)
         shares_by_row = [self.regression.score_features(features) for features, _, _ in rows]
         sums = [
             float(known @ _PRIOR_VECTOR)
@@ -313,7 +317,9 @@ class LinkModel:
         neighbours = neighbours + _EXPLORATION * self.group_rates.sample_deviations(rows.groups[:, -1])
         trust = self._feature_extractor.topic_terms.trust
         neighbours += _NOVELTY * self.group_rates.compute_novelty(rows.groups[:, -1], trust)
-        best = self._penalise_variants(self.pool.aggregate_by_url(known + neighbours + learned))
+        log_odds = self.pool.aggregate_by_url(known + neighbours + learned)
+        self._raise_untried_hosts(log_odds, rows.groups[:, -1])
+        best = self._penalise_variants(log_odds)
         current = np.array(self.pool.frontier_scores)
         alive = best > 0
         cutoff = _find_cutoff(best)
@@ -323,6 +329,27 @@ class LinkModel:
             changed[self.pool.urls[number]] = self.pool.frontier_scores[number] = float(best[number])
         self._enforce_limits(best)
         return changed
+
+    def _raise_untried_hosts(self, log_odds: Floats, hosts: Ids) -> None:
+        """Give the best link of each of a few hosts without fetched pages the best of all scores. `hosts`: by row."""
+        trials = min(_MAX_TRIALS, self.host_preference.count_trials(self.group_rates.visits))
+        if not trials or not self._prefers_hosts:
+            return
+        names = self.group_rates.names
+        is_untried = np.zeros(len(names), np.bool_)
+        is_untried[hosts] = True
+        for number in is_untried.nonzero()[0].tolist():
+            is_untried[number] = not self.host_preference.is_known(names[number])
+        host_by_url = np.zeros(len(log_odds), np.int64)
+        host_by_url[np.array(self.pool.row_owners, np.int64)] = hosts
+        candidates = np.flatnonzero(is_untried[host_by_url] & (log_odds > -np.inf))
+        best, tried = log_odds.max(), set[int]()
+        for number in candidates[np.argsort(-log_odds[candidates], kind="stable")].tolist():
+            if len(tried) == trials:
+                break
+            if host_by_url[number] not in tried:
+                tried.add(host_by_url[number])
+                log_odds[number] = best
 
     def _penalise_variants(self, log_odds: Floats) -> Floats:
         """Return the scores of all URLs. The best ones that are predicted to be known pages get a low score."""
@@ -357,7 +384,7 @@ class LinkModel:
             "worth": self.term_rewards.get_state(),
             "given": pack_array(given),
             "variants": self.url_variants.get_state(),
-            "sites": self.site_evidence.get_state(),
+            "sites": self.host_preference.get_state(),
         }
 
     def restore_state(self, state: Mapping[str, JsonValue]) -> None:
@@ -372,7 +399,7 @@ class LinkModel:
             self.term_rewards.restore_state(saved.worth)
         if saved.variants is not None:
             self.url_variants.restore_state(saved.variants)
-        self.site_evidence.restore_state(saved.sites)
+        self.host_preference.restore_state(saved.sites)
         self.group_rates.restore_state(saved.rates)
         self.reward.restore_state(saved.reward)
         self.pool.restore_state(saved.pool)
