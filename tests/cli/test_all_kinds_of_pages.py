@@ -14,7 +14,8 @@ from tests.helpers.site.server import Answer, Reply, Request, make_redirect
 from tests.helpers.site.threaded import run_site
 from warcio.archiveiterator import ArchiveIterator
 
-OPTIONS = ["--allow-net", "127.0.0.0/8", "--delay", "0", "--min-free", "0", "--patience", "0.5", "--no-distinct"]
+#: The site closes the connection after malformed responses, which the crawler notices within the delay.
+OPTIONS = ["--allow-net", "127.0.0.0/8", "--delay", "0.05", "--min-free", "0", "--patience", "0.5", "--no-distinct"]
 TOPIC = "dengue fever"
 #: Words of which each page gets three of its own.
 WORDS = "amber basalt cedar dolomite ember fjord garnet heather indigo juniper krill lagoon marble nectar orchid"
@@ -42,7 +43,7 @@ def build_files() -> dict[str, Answer]:
     malformed = {path: case.data for path, case in MALFORMED.items()}
     linked = [
         *("/wall", "/session", "/labelled-html.pdf", "/xhtml", "/octets", "/report.docx", "/late-charset", "/script"),
-        *("/script-redirect", "/refresh", *malformed),
+        *("/script-redirect", "/refresh", "/refresh-header", *malformed),
     ]
     links = "".join(f'<p><a href="{path}">dengue fever {path}</a>' for path in linked)
     areas = '<map><area href="/area" alt="dengue fever"></map><iframe src="/frame"></iframe>'
@@ -59,7 +60,10 @@ def build_files() -> dict[str, Answer]:
     feed = "<rss><channel><item><title>dengue fever news</title><link>/in-feed</link></item></channel></rss>"
     return malformed | {
         "/robots.txt": Reply(b"User-agent: *\nSitemap: /sitemaps.xml\n", type="text/plain"),
-        "/": Reply(b"<!DOCTYPE html>" + head.encode() + write_page("/", links + areas)),
+        "/": Reply(
+            b"<!DOCTYPE html>" + head.encode() + write_page("/", links + areas),
+            headers={"Link": '</in-link-header>; rel="alternate"; hreflang="de"'},
+        ),
         "/sitemaps.xml": Reply(index.encode(), type="application/xml"),
         "/sitemap.xml.gz": Reply(gzip.compress(sitemap.encode()), type="application/octet-stream"),
         "/feed": Reply(feed.encode(), type="application/rss+xml"),
@@ -71,13 +75,17 @@ def build_files() -> dict[str, Answer]:
         "/sjis": Reply(japanese.encode("shift_jis"), type="text/html; charset=Shift_JIS"),
         query: Reply(write_page(query)),
         "/refresh": Reply(b'<meta http-equiv="refresh" content="0; url=/refreshed">'),
+        "/refresh-header": Reply(headers={"Refresh": "0; url=/refreshed-by-header"}),
         "/script": Reply(b"<!DOCTYPE html><title>App</title><div id=app></div><script src=/app.js></script>"),
         "/app.js": Reply(APP.encode(), type="text/javascript"),
         "/api/case.json": Reply(json.dumps(data).encode(), type="application/json"),
         "/script-redirect": Reply(b"<script>location.replace('/script-target')</script>"),
         **{
             name: Reply(write_page(name))
-            for name in ("/in-sitemap", "/in-feed", "/area", "/frame", "/next", "/refreshed", "/from-script")
+            for name in (
+                *("/in-sitemap", "/in-feed", "/area", "/frame", "/next", "/refreshed", "/from-script"),
+                *("/in-link-header", "/refreshed-by-header"),
+            )
         },
         "/script-target": Reply(write_page("/script-target")),
     }
@@ -127,11 +135,12 @@ def test_every_kind_of_page_is_found_and_stored(run) -> None:  # type: ignore[no
     texts = {row["url"].removeprefix(address): row["text"] for row in map(json.loads, exported.splitlines())}
     assert set(texts) == {
         "/",
-        *("/in-sitemap", "/in-feed", "/area", "/frame", "/next"),  # linked only in other ways than by <a>
+        *("/in-sitemap", "/in-feed", "/area", "/frame", "/next", "/in-link-header"),  # not linked by <a>
         *("/wall", "/session"),  # behind cookies
         *("/labelled-html.pdf", "/xhtml", "/octets", "/report.docx"),  # with wrong media types
         *("/late-charset", "/find?q=%EC%E8%F0", "/sjis"),  # in other charsets
-        *("/script", "/from-script", "/script-target", "/refreshed"),  # built by scripts
+        *("/script", "/from-script", "/script-target"),  # built by scripts
+        *("/refreshed", "/refreshed-by-header"),
         *MALFORMED,
     }
     for path, name in (("/labelled-html.pdf", "pdf"), ("/report.docx", "docx"), ("/script", "built"), ("/xhtml", "x")):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import select
 import ssl
+import time
 from base64 import b64encode
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from tests.helpers.site.server import Reply, Request, Site
+from tests.helpers.site.threaded import run_site
 
 from topicrawl.fetch import connections
 from topicrawl.fetch.dns import HostResolver
@@ -52,6 +55,19 @@ def test_a_connection_that_the_host_closed_is_not_used_again() -> None:
         assert site.connections == 3
 
     asyncio.run(run())
+
+
+@pytest.mark.skipif(not hasattr(select, "poll"), reason="no poll on Windows")
+def test_the_end_of_a_connection_is_noticed_before_the_event_loop_reads_it() -> None:
+    async def run(url: str) -> None:
+        async with HttpClient(SETTINGS) as http:
+            for _ in range(5):
+                assert (await http.get(url)).failure is None
+                time.sleep(0.02)  # noqa: ASYNC251  # blocks the event loop: the host closes the connection meanwhile
+
+    with run_site(lambda _: Reply(b"x").to_bytes()) as site:
+        asyncio.run(run(site.make_url("/")))
+    assert len(site.log) == 5
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
