@@ -75,6 +75,15 @@ def write_wacz(address: str) -> bytes:
     return out.getvalue()
 
 
+def write_multi_wacz(address: str) -> bytes:
+    """Return a WACZ file of several instances of a crawler."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("crawler-0.wacz", write_wacz(address))
+        archive.writestr("datapackage.json", '{"profile": "multi-wacz-package"}')
+    return out.getvalue()
+
+
 def write_zstd(address: str) -> bytes:
     """Return a .warc.zst file: a dictionary in a skippable frame, then one frame per half of the file."""
     data = write_warc(address, is_compressed=False)
@@ -102,6 +111,7 @@ FORMATS: dict[str, Callable[[str], bytes]] = {
     "one-stream.warc.gz": lambda address: gzip.compress(write_warc(address, is_compressed=False)),
     "a.warc.zst": write_zstd,
     "a.wacz": write_wacz,
+    "multi.wacz": write_multi_wacz,
     "a.arc.gz": write_arc,
 }
 

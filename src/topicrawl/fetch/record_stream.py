@@ -67,15 +67,22 @@ def iterate_captures(path: Path, *, max_bytes: int) -> Iterator[Capture]:
         raise RecordingError(f"{path} cannot be read {where}: {reason}") from error
 
 
-def _open_wacz(file: BinaryIO, path: Path) -> Iterator[io.BufferedReader[io.RawIOBase]]:
-    """Yield a stream for each WARC file in a WACZ file. Raise `RecordingError` if there are none."""
+def _open_wacz(file: BinaryIO, path: Path, *, may_have_parts: bool = True) -> Iterator[io.BufferedReader[io.RawIOBase]]:
+    """Yield a stream for each WARC file in a WACZ file. Raise `RecordingError` if there are none.
+
+    A file with the profile `multi-wacz-package` contains other WACZ files in place of WARC files.
+    """
     with zipfile.ZipFile(file) as archive:
         names = [name for name in archive.namelist() if name.startswith("archive/") and ".warc" in name]
-        if not names:
+        parts = [name for name in archive.namelist() if name.endswith(".wacz")] if may_have_parts else []
+        if not names and not parts:
             raise RecordingError(f"{path} is a zip file without WARC files in the folder archive/: not a WACZ file")
         for name in sorted(names):
             with archive.open(name) as member:
                 yield _open_stream(cast(BinaryIO, member))
+        for name in sorted(parts):
+            with archive.open(name) as part:
+                yield from _open_wacz(cast(BinaryIO, part), path, may_have_parts=False)
 
 
 def _open_stream(file: BinaryIO) -> io.BufferedReader[io.RawIOBase]:
