@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from topicrawl.ml.online import Floats, Ids, OnlineLogisticRegression, logistic
 from topicrawl.models import JsonValue, Link, Page, Priority, Visit
-from topicrawl.relevance.topic_units import TopicUnits
 from topicrawl.relevance.vsm import Vsm
 from topicrawl.serialization import PackedValues, pack_array, unpack_array
 from topicrawl.strategies.apprentice.feature_names import name_features
@@ -117,8 +116,6 @@ class LinkModel:
         self.term_rewards = TermRewards()
         self.url_variants = UrlVariants()
         self.host_preference = HostPreference()
-        # All hosts have pages with one word of a conjunction.
-        self._prefers_hosts = not TopicUnits.of(vsm.topic, vsm.query).is_conjunction
         self.pool = LinkPool(len(PRIOR_WEIGHTS), len(GROUP_WEIGHTS))
         self._max_urls = max_urls
         self.fetch_log: list[FetchRecord] | None = None  # fetches for other workers
@@ -237,8 +234,6 @@ class LinkModel:
         """Return the part of each link that depends on the evidence on the pages of its host."""
         # A table of all groups instead of `np.unique`, which sorts thousands of links.
         names = self.group_rates.names
-        if not self._prefers_hosts:
-            return np.zeros(len(hosts), np.float32)
         is_host = np.zeros(len(names), np.bool_)
         is_host[hosts] = True
         scores: Floats = np.zeros(len(names), np.float32)
@@ -248,7 +243,7 @@ class LinkModel:
 
     def _compute_site_score(self, url: str) -> float:
         """Return the part of one link, rounded like the parts of many links."""
-        return float(np.float32(self.host_preference.compute(get_host(url)))) if self._prefers_hosts else 0.0
+        return float(np.float32(self.host_preference.compute(get_host(url))))
 
     def describe_unlearned_page(self, visit: Visit) -> PageScores:
         """Return the record of a page that the model does not learn from: its links have no computed priorities."""
@@ -333,7 +328,7 @@ class LinkModel:
     def _raise_untried_hosts(self, log_odds: Floats, hosts: Ids) -> None:
         """Give the best link of each of a few hosts without fetched pages the best of all scores. `hosts`: by row."""
         trials = min(_MAX_TRIALS, self.host_preference.count_trials(self.group_rates.visits))
-        if not trials or not self._prefers_hosts:
+        if not trials:
             return
         names = self.group_rates.names
         is_untried = np.zeros(len(names), np.bool_)
