@@ -335,6 +335,8 @@ class LinkModel:
         is_untried[hosts] = True
         for number in is_untried.nonzero()[0].tolist():
             is_untried[number] = not self.host_preference.is_known(names[number])
+        if not is_untried.any():
+            return
         host_by_url = np.zeros(len(log_odds), np.int64)
         host_by_url[np.array(self.pool.row_owners, np.int64)] = hosts
         candidates = np.flatnonzero(is_untried[host_by_url] & (log_odds > -np.inf))
