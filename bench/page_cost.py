@@ -82,6 +82,7 @@ def run_round(pages: Sequence[Response], spec: str, judge_name: str) -> Round:
     cache = ParserCache()
     vsm = Vsm(topic, cache.vocabularies)
     judge = TopicJudge(vsm) if judge_name == "topic" else RocchioJudge(vsm)
+    learner = judge if isinstance(judge, LearnsFromPages) else None
     strategy = strategies.create_strategy(spec)
     strategy.bind(StrategyContext(topic, vsm, Random(0)))
     rows = []
@@ -94,8 +95,8 @@ def run_round(pages: Sequence[Response], spec: str, judge_name: str) -> Round:
         page = parse_response(response, link, context=strategy.link_context, cache=cache)
         times.append(clock())
         visit = Visit(number + 1, link, Priority(0.5), response.url, page, judge.score(page))
-        if isinstance(judge, LearnsFromPages):
-            judge.observe(page)
+        if learner is not None:
+            learner.observe(page)
         times.append(clock())
         strategy.learn(visit)
         times.append(clock())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from typing import cast
 
 import numpy as np
@@ -98,9 +97,11 @@ class GroupRates:
 
     def get_numbers(self, names: Iterable[str]) -> Ids:
         """Return the numbers of groups by their names. New groups get the next numbers."""
-        known = self._numbers
-        numbers = [known.setdefault(name, len(known)) for name in names]
-        self.names += list(islice(reversed(known), len(known) - len(self.names)))[::-1]
+        known, names = self._numbers, list(names)
+        new = [name for name in dict.fromkeys(names) if name not in known]
+        known.update(zip(new, range(len(known), len(known) + len(new)), strict=True))
+        self.names += new
+        numbers = list(map(known.__getitem__, names))
         if len(known) > len(self._sums):
             room = np.zeros(max(len(known), len(self._sums)))
             self._set_tables(np.concatenate([self._sums, room]), np.concatenate([self._counts, room]))

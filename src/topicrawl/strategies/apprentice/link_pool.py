@@ -87,20 +87,21 @@ class LinkPool:
             return
         self._pending.append(rows)
         self._pending_starts.append(len(self.row_owners))
-        numbers = self.numbers
-        for row, (url, score) in enumerate(zip(urls, scores, strict=True), len(self.row_owners)):
+        numbers, known_urls, rows_by_number = self.numbers, self.urls, self._rows_by_number
+        frontier_scores, owners = self.frontier_scores, self.row_owners
+        for row, (url, score) in enumerate(zip(urls, scores, strict=True), len(owners)):
             number = numbers.get(url)
             if number is None:
-                number = numbers[url] = len(self.urls)
-                self.urls.append(url)
-                self.frontier_scores.append(score)
+                number = numbers[url] = len(known_urls)
+                known_urls.append(url)
+                frontier_scores.append(score)
                 self._alive_flags.append(True)
-                self._rows_by_number.append([row])
+                rows_by_number.append([row])
             else:
-                if score > self.frontier_scores[number]:
-                    self.frontier_scores[number] = score
-                self._rows_by_number[number].append(row)
-            self.row_owners.append(number)
+                if score > frontier_scores[number]:
+                    frontier_scores[number] = score
+                rows_by_number[number].append(row)
+            owners.append(number)
 
     def check_room(self, urls: Sequence[str]) -> list[bool]:
         """Return for each link whether the pool accepts it: a waiting URL accepts a few links, a fetched URL none."""
