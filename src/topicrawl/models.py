@@ -1,7 +1,8 @@
 """Data classes of a crawl: Link → Response → Page → Visit, and the Priority that a strategy gives a link.
 
 All records are frozen `msgspec.Struct` classes; `msgspec.structs.replace` returns a changed copy. Only `Response` holds
-the bytes of a page; `Page` holds the parsed content.
+the bytes of a page; `Page` holds the parsed content. A page has a hundred links with priorities, which cannot be part
+of a reference cycle: `gc=False` keeps them out of garbage collection, which saves 1 % of the cost of a page.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class Refusal(StrEnum):
     DROPPED = "dropped"  # the frontier was full and the link had one of the lowest scores
 
 
-class Link(Struct, frozen=True):
+class Link(Struct, frozen=True, gc=False):
     """A link with its context on the source page. A seed has no source."""
 
     url: str  # canonical
@@ -229,7 +230,7 @@ class DuplicateMatch(NamedTuple):
     reason: str  # one line for users, such as "the same text as http://…"
 
 
-class Priority(Struct, frozen=True):
+class Priority(Struct, frozen=True, gc=False):
     """Priority of a link in the frontier. Links with higher scores are fetched first."""
 
     score: float
