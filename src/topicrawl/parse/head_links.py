@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from topicrawl.models import Link, Page
 from topicrawl.parse.charset import get_query_codec
@@ -20,6 +21,7 @@ _HEAD_BYTES = 32 * 1024
 _MENU_BYTES = 256 * 1024  # from the first option
 MAX_HEAD_LINKS = 20
 MAX_OPTION_LINKS = 50
+_MAX_ANCHOR_LENGTH = 500
 _ELEMENT = re.compile(rb"<(?:link|base)\s[^<>]{0,2000}>|<!--(?:.*?-->|.*)", re.I | re.S)
 _ATTRIBUTE = re.compile(r"""([a-z]{1,20})\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.I)
 # Only values that are certainly URLs: an absolute URL, or a path from the root of the site.
@@ -41,6 +43,14 @@ _MAX_HEADER_LENGTH = 16 * 1024
 _HEADER_LINK = re.compile(r"""<([^<>]{1,2000})>((?:\s*;\s*[^\s;,="<>]{1,50}(?:\s*=\s*(?:"[^"<>]*"|[^\s;,"<>]*))?)*+)""")
 
 
+class FoundLink(NamedTuple):
+    """A link with its canonical URL, or with None if it does not lead to a web page."""
+
+    url: str | None
+    text: str
+    rel: str = ""
+
+
 def find_head_links(body: bytes, page: Page, depth: int) -> tuple[Link, ...]:
     """Return the links in the head of a page that are not among its links: at most `MAX_HEAD_LINKS`.
 
@@ -57,25 +67,18 @@ def find_head_links(body: bytes, page: Page, depth: int) -> tuple[Link, ...]:
     lower = head.lower()
     if not any(word in lower for word in (b"alternate", b"next", b"prev", b"sitemap")):
         return ()
+    return _build_links(_iterate_head_links(head, page), page, depth, tag_path="head", limit=MAX_HEAD_LINKS)
+
+
+def _iterate_head_links(head: bytes, page: Page) -> Iterator[FoundLink]:
     base = page.url
-    known = {page.url, *(link.url for link in page.links)}
-    links: list[Link] = []
     for tag, attributes in _iterate_elements(head, page.charset):
         href = attributes.get("href", "").strip()
         resolver = LinkResolver(base, query_codec=get_query_codec(page.charset or "utf-8"))
         if tag == "base":
             base = resolver(href) or base
-            continue
-        rel = _get_relation(attributes)
-        url = resolver(href) if rel and href else None
-        if url is not None and url not in known:
-            known.add(url)
-            position = len(page.links) + len(links)
-            anchor = " ".join(attributes.get("title", "").split())[:500]
-            links.append(Link(url, page.url, anchor, tag_path="head", position=position, rel=rel, depth=depth))
-            if len(links) >= MAX_HEAD_LINKS:
-                break
-    return tuple(links)
+        elif (rel := _get_relation(attributes)) and href:
+            yield FoundLink(resolver(href), attributes.get("title", ""), rel)
 
 
 def find_header_links(header: str, page: Page, depth: int) -> tuple[Link, ...]:
@@ -87,21 +90,15 @@ def find_header_links(header: str, page: Page, depth: int) -> tuple[Link, ...]:
     >>> [(link.url, link.rel) for link in find_header_links(header, Page("http://a.org/"), 1)]
     [('http://a.org/de', 'alternate'), ('http://a.org/?p=2', 'next')]
     """
+    return _build_links(_iterate_header_links(header, page), page, depth, tag_path="header", limit=MAX_HEAD_LINKS)
+
+
+def _iterate_header_links(header: str, page: Page) -> Iterator[FoundLink]:
     resolver = LinkResolver(page.url)
-    known = {page.url, *(link.url for link in page.links)}
-    links: list[Link] = []
     for match in _HEADER_LINK.finditer(header[:_MAX_HEADER_LENGTH]):
         attributes = {name.lower(): a or b or c for name, a, b, c in _ATTRIBUTE.findall(match[2])}
-        rel = _get_relation(attributes)
-        url = resolver(match[1].strip()) if rel else None
-        if url is not None and url not in known:
-            known.add(url)
-            position = len(page.links) + len(links)
-            anchor = " ".join(attributes.get("title", "").split())[:500]
-            links.append(Link(url, page.url, anchor, tag_path="header", position=position, rel=rel, depth=depth))
-            if len(links) >= MAX_HEAD_LINKS:
-                break
-    return tuple(links)
+        if rel := _get_relation(attributes):
+            yield FoundLink(resolver(match[1].strip()), attributes.get("title", ""), rel)
 
 
 def find_option_links(body: bytes, page: Page, depth: int) -> tuple[Link, ...]:
@@ -116,19 +113,29 @@ def find_option_links(body: bytes, page: Page, depth: int) -> tuple[Link, ...]:
         first = body.find(b"<OPTION")
     if first < 0:
         return ()
+    found = _iterate_option_links(body, first, page)
+    return _build_links(found, page, depth, tag_path="select/option", limit=MAX_OPTION_LINKS)
+
+
+def _iterate_option_links(body: bytes, first: int, page: Page) -> Iterator[FoundLink]:
     codec = _get_codec(page.charset)
     resolver = LinkResolver(page.url, query_codec=get_query_codec(page.charset or "utf-8"))
-    known = {page.url, *(link.url for link in page.links)}
-    links: list[Link] = []
     for match in _OPTION.finditer(body, first, first + _MENU_BYTES):
         href, anchor = (html.unescape(text.decode(codec, "replace")) for text in match.groups())
-        url = resolver(href)
+        yield FoundLink(resolver(href), anchor)
+
+
+def _build_links(found: Iterable[FoundLink], page: Page, depth: int, *, tag_path: str, limit: int) -> tuple[Link, ...]:
+    """Return the found links that lead to web pages and are not among the links of a page, at most `limit`."""
+    known = {page.url, *(link.url for link in page.links)}
+    links: list[Link] = []
+    for url, text, rel in found:
         if url is not None and url not in known:
             known.add(url)
             position = len(page.links) + len(links)
-            anchor = " ".join(anchor.split())
-            links.append(Link(url, page.url, anchor, tag_path="select/option", position=position, depth=depth))
-            if len(links) >= MAX_OPTION_LINKS:
+            anchor = " ".join(text.split())[:_MAX_ANCHOR_LENGTH]
+            links.append(Link(url, page.url, anchor, tag_path=tag_path, position=position, rel=rel, depth=depth))
+            if len(links) >= limit:
                 break
     return tuple(links)
 
